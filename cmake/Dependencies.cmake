@@ -1,0 +1,35 @@
+# Every dependency is an installed package; configuring never downloads.
+find_package(Threads REQUIRED)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+find_package(TBB REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(Boost 1.74 REQUIRED)
+find_package(BLAS REQUIRED)
+find_library(HEADSPAN_LAPACKE lapacke REQUIRED)
+find_library(HEADSPAN_OPENBLAS openblas REQUIRED)
+find_library(HEADSPAN_HWY hwy REQUIRED)
+if(HEADSPAN_TESTS)
+  enable_testing()
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+if(HEADSPAN_BENCH)
+  find_package(benchmark REQUIRED)
+endif()
+
+# What every target of the project is compiled with; never exported.
+add_library(headspan_build_flags INTERFACE)
+target_compile_options(headspan_build_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wno-sign-conversion -Wold-style-cast
+  -Wnon-virtual-dtor -Woverloaded-virtual -ffp-contract=off)
+if(HEADSPAN_SANITIZE)
+  target_compile_options(headspan_build_flags INTERFACE
+    -fsanitize=${HEADSPAN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(headspan_build_flags INTERFACE -fsanitize=${HEADSPAN_SANITIZE})
+endif()
+if(HEADSPAN_TIDY)
+  find_program(HEADSPAN_CLANG_TIDY clang-tidy REQUIRED)
+  set(CMAKE_CXX_CLANG_TIDY ${HEADSPAN_CLANG_TIDY} --quiet --warnings-as-errors=*)
+endif()

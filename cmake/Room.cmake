@@ -1,0 +1,34 @@
+# headspan_room(NAME DEPENDS room... LINK library...)
+# One room is one folder, one namespace, one static library headspan_NAME (exported as headspan::NAME),
+# and one test program made of the *_test.cc files beside the code.
+function(headspan_room name)
+  cmake_parse_arguments(ROOM "" "" "DEPENDS;LINK;SOURCES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cc$")
+
+  if(NOT sources)
+    return()
+  endif()
+  add_library(headspan_${name} STATIC ${sources} ${ROOM_SOURCES})
+  add_library(headspan::${name} ALIAS headspan_${name})
+  set_target_properties(headspan_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(headspan_${name}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+    PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(headspan_${name} PRIVATE $<BUILD_INTERFACE:headspan_build_flags> ${ROOM_LINK})
+  foreach(room IN LISTS ROOM_DEPENDS)
+    target_link_libraries(headspan_${name} PUBLIC headspan_${room})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY HEADSPAN_ROOMS headspan_${name})
+
+  if(HEADSPAN_TESTS AND tests)
+    add_executable(${name}_test ${tests})
+    target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${name}_test PRIVATE headspan_${name} headspan_build_flags ${ROOM_LINK} GTest::gtest_main)
+    target_compile_definitions(${name}_test PRIVATE
+      HEADSPAN_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared" HEADSPAN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX ${name}. PROPERTIES TIMEOUT 600)
+  endif()
+endfunction()

@@ -1,0 +1,13 @@
+# cmake -DROWS=folder -DOUTPUT=x.cc -P embed_layouts.cmake: each JSON file of the folder as one string literal.
+file(GLOB rows ${ROWS}/*.json)
+list(SORT rows)
+set(text "#include \"checkpoint/embedded_layouts.h\"\n\nnamespace headspan::checkpoint {\n\n")
+string(APPEND text "const std::vector<EmbeddedLayout>& embedded_layouts() {\n")
+string(APPEND text "  static const std::vector<EmbeddedLayout> rows = {\n")
+foreach(row IN LISTS rows)
+  get_filename_component(name "${row}" NAME)
+  file(READ "${row}" json)
+  string(APPEND text "      {\"${name}\", R\"headspan(${json})headspan\"},\n")
+endforeach()
+string(APPEND text "  };\n  return rows;\n}\n\n}  // namespace headspan::checkpoint\n")
+file(WRITE "${OUTPUT}" "${text}")

@@ -1,0 +1,23 @@
+#pragma once
+// What the process says when it ends; 128 + n after signal n.
+
+#include <stdexcept>
+
+namespace headspan::cli {
+
+enum ExitCode : int {
+  kDone = 0,
+  kThresholdCrossed = 1,  ///< a threshold the user set
+  kUsage = 2,             ///< unknown option, value out of range, contradictory options
+  kInput = 3,             ///< an input file cannot be used
+  kPartial = 4,           ///< some layer or head is not ok; beats kThresholdCrossed
+  kOutput = 5,            ///< an output cannot be written
+};
+
+/// A command line that asks for something impossible; its message names the option and the rule.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace headspan::cli

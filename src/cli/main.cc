@@ -1,0 +1,88 @@
+// The command line: words in, words out. Every command is a file of its own.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <new>
+#include <ostream>
+
+#include "cli/audit.h"
+#include "cli/exit_code.h"
+#include "cli/outputs.h"
+#include "cli/signals.h"
+#include "headspan/numeric/error.h"
+
+namespace {
+
+using namespace headspan::cli;
+
+constexpr const char* kFooter = R"(Examples:
+  headspan audit model.safetensors
+  headspan audit ./checkpoint/ --json audit.json
+  headspan audit --help
+
+Exit codes:
+  0 done                       3 an input file cannot be used
+  1 a threshold is crossed     4 done in part: some layer or head is not ok
+  2 wrong usage                5 an output cannot be written)";
+
+int complain(const std::string& message, int code) {
+  fmt::print(stderr, "headspan: error: {}\n", message);
+  return code;
+}
+
+int usage(const std::string& message) {
+  complain(message, kUsage);
+  fmt::print(stderr, "Run 'headspan --help' or 'headspan audit --help'.\n");
+  return kUsage;
+}
+
+int print(const std::string& text) {
+  write_standard_output([&](std::ostream& out) { out << text; });
+  return kDone;
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app("headspan: multi-head attention as an ensemble of Nadaraya-Watson estimators", "headspan");
+  app.set_version_flag("--version", "headspan " HEADSPAN_VERSION, "Print the version and exit");
+  app.require_subcommand(1);
+  app.footer(kFooter);
+  constexpr std::size_t kOptionColumn = 28;
+  app.get_formatter()->column_width(kOptionColumn);
+  std::function<int()> run;
+  add_audit_command(app, run);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return print(app.help());
+  } catch (const CLI::CallForVersion& version) {
+    return print(std::string(version.what()) + "\n");
+  } catch (const CLI::ParseError& error) {
+    return usage(error.what());
+  }
+  return run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    handle_signals();
+    return parse_and_run(argc, argv);
+  } catch (const UsageError& error) {
+    return usage(error.what());
+  } catch (const headspan::ArgumentError& error) {
+    return usage(error.what());
+  } catch (const headspan::FileError& error) {
+    return complain(error.what(), kInput);
+  } catch (const headspan::OutputError& error) {
+    return complain(error.what(), kOutput);
+  } catch (const std::bad_alloc&) {
+    return complain("the model needs more memory than there is", kInput);
+  } catch (const std::exception& error) {
+    return complain(error.what(), kInput);
+  }
+}

@@ -1,0 +1,52 @@
+"""What every test needs: the program, the real checkpoints, one small model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from oracle import command, families
+
+
+def pytest_sessionstart() -> None:
+    if not command.BINARY.is_file():
+        pytest.exit(f"no program at {command.BINARY}: build it with scripts/build, or set HEADSPAN_BIN", returncode=3)
+
+
+@pytest.fixture(scope="session")
+def checkpoints() -> Path:
+    """The folder of real checkpoints, which lies beside the repository."""
+    if not command.CHECKPOINTS.is_dir():
+        pytest.skip(f"the real checkpoints are not here: no {command.CHECKPOINTS}")
+    return command.CHECKPOINTS
+
+
+@pytest.fixture(scope="session")
+def check_schema() -> Callable[[dict[str, Any]], None]:
+    """Asserts that a document keeps to docs/audit.schema.json."""
+    schema = json.loads(command.SCHEMA.read_text())
+    kind = jsonschema.validators.validator_for(schema)
+    kind.check_schema(schema)
+    validator = kind(schema)
+
+    def check(document: dict[str, Any]) -> None:
+        errors = [f"{list(e.absolute_path)}: {e.message[:300]}" for e in validator.iter_errors(document)]
+        assert not errors, errors[:5]
+
+    return check
+
+
+@pytest.fixture
+def llama(tmp_path: Path) -> families.Checkpoint:
+    """A small grouped-query model, not yet written."""
+    return families.make("llama")
+
+
+@pytest.fixture
+def model(tmp_path: Path, llama: families.Checkpoint) -> Path:
+    """The folder of that model."""
+    return llama.write(tmp_path / "model")

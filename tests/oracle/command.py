@@ -1,0 +1,111 @@
+"""Running the command line and reading what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+BINARY = Path(os.environ.get("HEADSPAN_BIN", REPOSITORY / "build/release/bin/headspan"))
+SCHEMA = REPOSITORY / "docs/audit.schema.json"
+CHECKPOINTS = REPOSITORY.parent / "shared/checkpoints"
+
+# The program meets the machine as it is, without what the oracle sets for itself.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out + self.err
+
+
+def run(*arguments: object, timeout: float = 120.0, **others: Any) -> Result:
+    """`headspan ARGUMENTS`."""
+    done = subprocess.run(
+        [str(BINARY), *(str(a) for a in arguments)],
+        capture_output=True,
+        timeout=timeout,
+        check=False,
+        env=ENVIRONMENT,
+        **others,
+    )
+    return Result(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+
+
+def audit(model: object, *arguments: object, codes: Sequence[int] = (0,)) -> Document:
+    """The JSON document of `headspan audit MODEL`, matrices included."""
+    result = run("audit", model, "--json", "-", "--matrices", *arguments)
+    assert result.code in codes, f"exit code {result.code}: {result.err}"
+    document: Document = json.loads(result.out)
+    return document
+
+
+def row_of(document: Document, tensor: str, attention: str = "self") -> Document:
+    """The layer that was read from `tensor`."""
+    found = [r for r in document["layers"] if tensor in r["tensors"].values() and r["attention"] == attention]
+    assert len(found) == 1, f"{len(found)} rows read {tensor}"
+    row: Document = found[0]
+    return row
+
+
+def start(*arguments: object) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [str(BINARY), *(str(a) for a in arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+    )
+
+
+def has_open(pid: int, file: Path) -> bool:
+    folder = Path(f"/proc/{pid}/fd")
+    try:
+        links = [os.readlink(entry) for entry in folder.iterdir()]
+        maps = Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return False
+    return str(file) in links or str(file) in maps
+
+
+def interrupted(arguments: Sequence[object], file: Path, act: Callable[[int], None], settle: float = 0.0) -> Result:
+    """Runs until `file` is open, stops the process, acts, lets it go on and waits for its end."""
+    process = start(*arguments)
+    deadline = time.monotonic() + 20.0
+    while not has_open(process.pid, file):
+        assert process.poll() is None, f"ended before {file} was seen open"
+        assert time.monotonic() < deadline
+        time.sleep(0.0005)
+    time.sleep(settle)
+    os.kill(process.pid, signal.SIGSTOP)
+    while ") T " not in Path(f"/proc/{process.pid}/stat").read_text():
+        assert process.poll() is None, "ended before it could be stopped"
+        time.sleep(0.0005)
+    act(process.pid)
+    os.kill(process.pid, signal.SIGCONT)
+    out, err = process.communicate(timeout=60.0)
+    return Result(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+
+
+def peak_kilobytes(*arguments: object) -> tuple[int, int]:
+    """Exit code and peak resident set of one run."""
+    with subprocess.Popen(
+        [str(BINARY), *(str(a) for a in arguments)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=ENVIRONMENT,
+    ) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, int(usage.ru_maxrss)
