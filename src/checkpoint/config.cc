@@ -48,6 +48,11 @@ std::string without_suffix(const std::string& text, const std::string& suffix) {
   return ends ? text.substr(0, text.size() - suffix.size()) : text;
 }
 
+bool speaks_of_heads(const ConfigScope& scope) {
+  return scope.exists() &&
+         (scope.has_any(config_aliases("n_heads")) || scope.has_any(config_aliases("d_model")));
+}
+
 std::string read_config_text(const std::string& path) {
   try {
     return read_text(path, kLargestConfig);
@@ -190,27 +195,28 @@ std::vector<std::string> Config::model_types() const {
   return types;
 }
 
-ConfigScope Config::scope(const std::string& section, const std::string& prefix) const {
-  if (!exists()) return {};
-  if (!section.empty() && nested(section).exists()) return nested(section);
+ConfigScope Config::named_like(const std::string& prefix) const {
   for (std::size_t start = 0; start < prefix.size();) {
     const std::size_t dot = std::min(prefix.find('.', start), prefix.size());
     const std::string part = prefix.substr(start, dot - start);
     const std::string base = without_suffix(without_suffix(part, "_model"), "_tower");
     for (const std::string& name : {part, part + "_config", base + "_config"})
-      if (!part.empty() && nested(name).exists()) return nested(name);
+      if (!part.empty() && speaks_of_heads(nested(name))) return nested(name);
     start = dot + 1;
   }
-  const auto speaks = [](const ConfigScope& scope) {
-    return scope.has_any(config_aliases("n_heads")) || scope.has_any(config_aliases("d_model"));
-  };
+  return {};
+}
+
+ConfigScope Config::scope(const std::string& section, const std::string& prefix) const {
+  if (!exists()) return {};
+  if (!section.empty() && nested(section).exists()) return nested(section);
+  if (const ConfigScope own = named_like(prefix); own.exists()) return own;
   const bool top_has_heads = top().has_any(config_aliases("n_heads"));
   for (const char* name : kTextSections) {
     const ConfigScope inner = nested(name);
-    if (!inner.exists()) continue;
-    if (inner.has_any(config_aliases("n_heads")) || !top_has_heads) return inner;
+    if (inner.exists() && (inner.has_any(config_aliases("n_heads")) || !top_has_heads)) return inner;
   }
-  if (!speaks(top()) && nested("vision_config").exists()) return nested("vision_config");
+  if (!speaks_of_heads(top()) && nested("vision_config").exists()) return nested("vision_config");
   return top();
 }
 

@@ -66,6 +66,7 @@ class Config {
 
  private:
   ConfigScope nested(const std::string& section) const;
+  ConfigScope named_like(const std::string& prefix) const;
 
   std::shared_ptr<const nlohmann::json> root_;
   std::string path_, file_;

@@ -86,6 +86,7 @@ struct Model::State {
   void find_layers();
   void add_stack(StackFacts& stack);
   void add_layer(StackFacts& stack, int number);
+  void record_origin(StackFacts& stack, const LayerPlan& plan, const Counts& counts);
   void add_absent(const StackFacts& stack, int number);
   void refuse_contradictory_file() const;
   void collect_origins();
@@ -101,6 +102,16 @@ int Model::State::used_by(const StackFacts& stack) const {
   return uses && uses->value <= kMostLayers
              ? static_cast<int>(std::max<std::int64_t>(1, uses->value / stored))
              : 1;
+}
+
+void Model::State::record_origin(StackFacts& stack, const LayerPlan& plan, const Counts& counts) {
+  const TensorEntry& reader = plan.fused ? *plan.fused : *plan.query;
+  if (d_model == 0) d_model = reader.shape[plan.names->in_out ? 0 : 1];
+  stack.origin = {
+      {"n_heads", counts.n_heads.origin},
+      {"n_kv_heads", counts.n_kv_heads.origin},
+      {"head_dim", counts.head_dim.origin},
+      {"d_model", stack.rules.d_model ? stack.rules.d_model->origin : "shapes: width of " + reader.name}};
 }
 
 void Model::State::add_layer(StackFacts& stack, int number) {
@@ -123,16 +134,7 @@ void Model::State::add_layer(StackFacts& stack, int number) {
     trouble = caught;
     place.reason = caught.what();
   }
-  if (plan && stack.origin.empty()) {
-    const TensorEntry& reader = plan->fused ? *plan->fused : *plan->query;
-    const std::int64_t width = reader.shape[plan->names->in_out ? 0 : 1];
-    if (d_model == 0) d_model = width;
-    stack.origin = {
-        {"n_heads", counts.n_heads.origin},
-        {"n_kv_heads", counts.n_kv_heads.origin},
-        {"head_dim", counts.head_dim.origin},
-        {"d_model", stack.rules.d_model ? stack.rules.d_model->origin : "shapes: width of " + reader.name}};
-  }
+  if (plan && stack.origin.empty()) record_origin(stack, *plan, counts);
   layers.push_back(std::move(place));
   plans.push_back(plan);
   troubles.push_back(trouble);

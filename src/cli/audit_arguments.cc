@@ -33,6 +33,12 @@ void require_positive(const char* option, const std::optional<std::int64_t>& val
   if (value) require(*value > 0, option, "must be at least 1", std::to_string(*value));
 }
 
+// The parser's own conversion wraps -1 round to the largest number.
+std::string whole_number(const std::string& text) {
+  const bool is_whole = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return is_whole ? "" : text + " is not a whole number from 0 on";
+}
+
 void declare_model(CLI::App& command, AuditArguments& a) {
   const char* group = "Model";
   command
@@ -93,7 +99,10 @@ void declare_computation(CLI::App& command, AuditArguments& a) {
       ->type_name("N")
       ->group(group);
   command.add_flag("--all-angles", a.options.all_angles, "Principal angles of every pair")->group(group);
-  command.add_option("--seed", a.options.seed, "Of the sampled baselines [0]")->type_name("N")->group(group);
+  command.add_option("--seed", a.options.seed, "Of the sampled baselines [0]")
+      ->check(whole_number)
+      ->type_name("N")
+      ->group(group);
   command.add_option("--threads", a.options.n_threads, "Results do not depend on it [0: all cores]")
       ->type_name("N")
       ->group(group);

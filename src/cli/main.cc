@@ -8,6 +8,7 @@
 #include <functional>
 #include <new>
 #include <ostream>
+#include <utility>
 
 #include "cli/audit.h"
 #include "cli/exit_code.h"
@@ -54,6 +55,10 @@ int parse_and_run(int argc, char** argv) {
   app.get_formatter()->column_width(kOptionColumn);
   std::function<int()> run;
   add_audit_command(app, run);
+  // Otherwise the parser only says that a command is missing.
+  const auto is_named = [&](const CLI::App* command) { return command->check_name(argv[1]); };
+  if (argc > 1 && argv[1][0] != '-' && std::as_const(app).get_subcommands(is_named).empty())
+    return usage(fmt::format("there is no command '{}'", argv[1]));
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

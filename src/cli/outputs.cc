@@ -60,7 +60,11 @@ class StandardOutputBuffer : public std::streambuf {
 bool is_same_file(const fs::path& a, const fs::path& b) {
   std::error_code ignored;
   if (fs::equivalent(a, b, ignored)) return true;
-  return fs::weakly_canonical(a, ignored) == fs::weakly_canonical(b, ignored);
+  // Files that are not there yet; made absolute first, since "a" and "./a" come back differently otherwise.
+  const auto place = [&](const fs::path& path) {
+    return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  };
+  return place(a) == place(b);
 }
 
 // A device, a pipe: written through, never replaced.

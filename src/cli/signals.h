@@ -3,7 +3,7 @@
 
 namespace headspan::cli {
 
-/// From here on SIGINT and SIGTERM remove unfinished output files and end the process with 128 + signal, and
+/// From here on SIGINT, SIGTERM and SIGHUP remove unfinished output files and end the process with 128 + signal, and
 /// a reader of standard output that goes away is an ordinary write error.
 void handle_signals();
 

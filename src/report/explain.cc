@@ -85,7 +85,7 @@ std::string identity(const HeadPlace& place) {
   if (!key) return text;
   text += fmt::format(", reads key/value head {} of {}", *key, layer.n_kv_heads);
   const std::int64_t group = layer.n_heads / layer.n_kv_heads;
-  if (group > 1) text += fmt::format(" shared by heads {} to {}", *key * group, (*key + 1) * group - 1);
+  if (group > 1) text += fmt::format(", shared by heads {} to {}", *key * group, (*key + 1) * group - 1);
   return text;
 }
 

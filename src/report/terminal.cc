@@ -67,14 +67,27 @@ std::vector<Cell> layer_row(const AuditReport& report, const LayerFacts& layer) 
   return row;
 }
 
-std::array<std::string, kShownSources.size()> baselines(const LayerFacts& layer) {
-  std::array<std::string, kShownSources.size()> out;
+using BaselineTexts = std::array<std::string, kShownSources.size()>;
+
+BaselineTexts baselines(const LayerFacts& layer) {
+  BaselineTexts out;
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = fixed_text(diversity_value(layer, kShownSources[i], &Diversity::baseline));
   return out;
 }
 
-std::vector<Cell> baseline_row(const std::array<std::string, kShownSources.size()>& values) {
+// Completes `known` by what `own` has more; false, and no change, where the two contradict one another.
+bool merge(BaselineTexts& known, const BaselineTexts& own) {
+  BaselineTexts merged = known;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (merged[i] == "-") merged[i] = own[i];
+    if (own[i] != "-" && own[i] != merged[i]) return false;
+  }
+  known = merged;
+  return true;
+}
+
+std::vector<Cell> baseline_row(const BaselineTexts& values) {
   std::vector<Cell> row = {{"random", Tone::quiet}, {}, {}, {}, {}};
   for (const std::string& value : values) {
     row.push_back({value, Tone::quiet});
@@ -83,21 +96,28 @@ std::vector<Cell> baseline_row(const std::array<std::string, kShownSources.size(
   return row;
 }
 
-bool has_value(const std::array<std::string, kShownSources.size()>& values) {
+bool has_value(const BaselineTexts& values) {
   return std::any_of(values.begin(), values.end(), [](const std::string& value) { return value != "-"; });
 }
 
 // Layers that share a baseline stand together, with it under them.
 void write_layers(std::ostream& out, const AuditReport& report, const TerminalStyle& style) {
   TextTable table = layer_table();
-  for (std::size_t i = 0; i < report.layers.size(); ++i) {
-    const LayerFacts& layer = report.layers[i];
+  BaselineTexts run;
+  run.fill("-");
+  const auto end_run = [&] {
+    if (has_value(run)) table.add_row(baseline_row(run));
+  };
+  for (const LayerFacts& layer : report.layers) {
+    const BaselineTexts own = baselines(layer);
+    if (!merge(run, own)) {
+      end_run();
+      run = own;
+    }
     table.add_row(layer_row(report, layer));
     if (!layer.reason.empty()) table.add_remark(printable(layer.reason), status_tone(layer.status));
-    const auto own = baselines(layer);
-    const bool last_of_run = i + 1 == report.layers.size() || baselines(report.layers[i + 1]) != own;
-    if (last_of_run && has_value(own)) table.add_row(baseline_row(own));
   }
+  end_run();
   out << paint("Head diversity index (HDI) of each layer", Tone::heading, style.colour) << '\n';
   table.write(out, style.colour, style.width);
   const std::string legend = fmt::format(

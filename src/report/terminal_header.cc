@@ -13,7 +13,7 @@ namespace {
 using audit::AuditReport;
 using audit::LayerFacts;
 
-constexpr std::size_t kNameWidth = 12;
+constexpr std::size_t kNameWidth = 13;
 
 std::optional<std::int64_t> quantity(const LayerFacts& layer, const std::string& name) {
   const std::map<std::string, std::int64_t> values = {{"n_heads", layer.n_heads},

@@ -44,6 +44,21 @@ TEST(Terminal, GivesEachLayerOneLineWithItsBaselineUnderIt) {
   EXPECT_EQ(words_of_line(text, "random"), (Words{"random", "0.750", "-", "-", "-"}));
 }
 
+TEST(Terminal, ShowsEachBaselineOnceForTheLayersThatShareIt) {
+  audit::AuditReport report = example_report();
+  report.layers = {example_layer(0), example_layer(1), example_layer(2), example_layer(3)};
+  report.layers[1].sources.clear();
+  report.layers[3].sources[0].diversity.baseline = 0.5;
+  const std::string text = terminal(report);
+  const std::size_t first = text.find("random  "), second = text.find("random  ", first + 1);
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_EQ(text.find("random  ", second + 1), std::string::npos);
+  EXPECT_EQ(words_of_line(text.substr(first), "random")[1], "0.750");
+  EXPECT_EQ(words_of_line(text.substr(second), "random")[1], "0.500");
+  EXPECT_EQ(words_of_line(text.substr(first, second - first), "2").size(), 0u);
+  EXPECT_EQ(words_of_line(text.substr(first, second - first), "3").size(), 16u);
+}
+
 TEST(Terminal, KeepsTheRowOfARefusedLayerWithoutAnyZero) {
   const std::string text = terminal(example_report());
   const Words row = words_of_line(text, "1");

@@ -65,8 +65,8 @@ struct HeadFacts {
 struct RoleFacts {
   std::string stated;                   ///< code the layout states
   std::string best;                     ///< code the weights support most; empty where there is no alternative
-  std::map<std::string, double> scores; ///< candidate code -> mean pairing correlation
-  double confidence = 0.0;              ///< probability-like, in [0, 1]
+  std::map<std::string, double> scores; ///< candidate code -> evidence, -log10 of a p-value
+  double confidence = 0.0;              ///< in [0, 1]; decided from subspace::kRoleConfidence up
   std::string verdict;                  ///< "agrees", "contradicts", "cannot tell"
 };
 
