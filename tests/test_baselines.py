@@ -119,7 +119,7 @@ def test_score_z_uses_the_closed_form(model: Path) -> None:
 
 
 def test_every_hdi_has_its_baseline_and_bound(tmp_path: Path) -> None:
-    for family in families.BUILDERS:
+    for family in ("mistral", "gpt2", "falcon_7b", "bart", "clip", "albert", "vit_timm", "torch_unequal", "t5"):
         made = families.make(family)
         result = command.run("audit", made.write(tmp_path / family), "--json", "-", *made.flags)
         for row in json.loads(result.out)["layers"]:

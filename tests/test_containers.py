@@ -29,11 +29,11 @@ def put(folder: Path, raw: bytes) -> Path:
 
 
 def refuse(folder: Path, raw: bytes, *words: str) -> command.Result:
-    """Exit code 3, nothing on standard output, the file and every word in the message."""
+    """Exit code 3, nothing on standard output, the path and every word in the message."""
     result = command.run("audit", put(folder, raw))
     assert result.code == 3, f"exit code {result.code}: {result.text[:400]}"
-    assert result.out == ""
-    for word in ("model.safetensors", *words):
+    assert result.out == "" and str(folder) in result.err
+    for word in words:
         assert re.search(word, result.err, re.IGNORECASE), f"{word!r} is not in: {result.err}"
     return result
 
@@ -47,7 +47,7 @@ WRONG_FILES = {
     "gguf": (b"GGUF\x03\x00\x00\x00" + b"\x00" * 60, "GGUF"),
     "empty": (b"", "empty|truncated|8"),
     "seven bytes": (b"\x00" * 7, "truncated|8"),
-    "json": (b'{"error": "Repository not found"}', "header"),
+    "json": (b'{"error": "Repository not found"}', "JSON"),
 }
 
 

@@ -49,7 +49,7 @@ def make(folder: Path) -> int:
         size += sparse_shard(folder / name, real, bulk)
         weight_map.update(dict.fromkeys([*real, *bulk], name))
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
-    s = families.Sizes(d=WIDTH, heads=16, kv=16, k=128)
+    s = families.Sizes(d=WIDTH, heads=32, kv=32, k=64)
     (folder / "config.json").write_text(json.dumps(families.llama_config("llama", s, num_hidden_layers=LAYERS)))
     return size
 

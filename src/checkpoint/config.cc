@@ -210,10 +210,10 @@ ConfigScope Config::named_like(const std::string& prefix) const {
 ConfigScope Config::scope(const std::string& section, const std::string& prefix) const {
   if (!exists()) return {};
   if (!section.empty() && nested(section).exists()) return nested(section);
-  if (const ConfigScope own = named_like(prefix); own.exists()) return own;
+  if (ConfigScope own = named_like(prefix); own.exists()) return own;
   const bool top_has_heads = top().has_any(config_aliases("n_heads"));
   for (const char* name : kTextSections) {
-    const ConfigScope inner = nested(name);
+    ConfigScope inner = nested(name);
     if (inner.exists() && (inner.has_any(config_aliases("n_heads")) || !top_has_heads)) return inner;
   }
   if (!speaks_of_heads(top()) && nested("vision_config").exists()) return nested("vision_config");

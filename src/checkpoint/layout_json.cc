@@ -184,7 +184,7 @@ Layout parse_row(const Json& value, const std::string& file, const std::string& 
   in.members("defaults", [&](const std::string& type, const Json& item) {
     if (!item.is_object()) in.fail("defaults." + type, "must be an object");
     for (const auto& [key, number] : item.items())
-      row.defaults[type][key] = parse_default(number, in, "defaults." + type + "." + key);
+      row.defaults[type][key] = parse_default(number, in, fmt::format("defaults.{}.{}", type, key));
   });
   const Json* attentions = in.get("attentions");
   if (!attentions || !attentions->is_array() || attentions->empty())

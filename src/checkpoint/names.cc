@@ -191,6 +191,13 @@ void keep_labels_apart(std::vector<StackNames>& stacks) {
     if (uses[{stack.names->attention, stack.label}] > 1) stack.label = stack.prefix + stack.label;
 }
 
+/// Whether some layer has what its queries are read from: an output projection alone is no attention layer.
+bool has_queries(const StackNames& stack, const Container& container) {
+  const std::string& own = stack.names->fused.empty() ? stack.names->query : stack.names->fused;
+  return std::any_of(stack.layers.begin(), stack.layers.end(),
+                     [&](const auto& layer) { return container.find(layer.second + own) != nullptr; });
+}
+
 bool looks_like_projection(const std::string& name) {
   constexpr std::array<std::string_view, 23> kMarks = {
       "q_proj", "k_proj", "v_proj",  "o_proj", "out_proj", "query", "qkv",        "Wqkv",
@@ -249,13 +256,8 @@ std::vector<StackNames> find_stacks(const Layout& layout, const Container& conta
   };
   for (const auto& [name, tensor] : container.tensors()) place(name);
   std::vector<StackNames> stacks;
-  for (auto& [key, stack] : found) {
-    const auto has_input = [&](const auto& layer) {
-      const AttentionNames& names = *stack.names;
-      return container.find(layer.second + (names.fused.empty() ? names.query : names.fused)) != nullptr;
-    };
-    if (std::any_of(stack.layers.begin(), stack.layers.end(), has_input)) stacks.push_back(std::move(stack));
-  }
+  for (auto& [key, stack] : found)
+    if (has_queries(stack, container)) stacks.push_back(std::move(stack));
   label_stacks(stacks);
   keep_labels_apart(stacks);
   return stacks;

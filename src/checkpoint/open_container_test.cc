@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using fixture::bytes_of;
 using fixture::entry;
+using fixture::header_of;
 using fixture::safetensors;
 
 constexpr const char* kFirst = "model-00001-of-00002.safetensors";
@@ -24,7 +25,7 @@ constexpr const char* kSecond = "model-00002-of-00002.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
 std::string shard(const std::string& name, float value) {
-  return safetensors("{" + entry(name, "F32", "[1,2]", "[0,8]") + "}", bytes_of<float>({value, value + 1}));
+  return safetensors(header_of({entry(name, "F32", "[1,2]", "[0,8]")}), bytes_of<float>({value, value + 1}));
 }
 
 std::string index_of(const std::vector<std::pair<std::string, std::string>>& weights,
@@ -125,9 +126,10 @@ TEST_F(Folders, AStaleIndexIsRefused) {
 TEST_F(Folders, ATensorOutsideTheIndexIsNotedAndUsable) {
   write_sharded();
   write(kIndex, index_of({{"a", kFirst}, {"b", kSecond}}));
-  write(kSecond, safetensors("{" + entry("b", "F32", "[1,2]", "[0,8]") + "," +
-                                 entry("extra", "F32", "[1,2]", "[8,16]") + "}",
-                             bytes_of<float>({3, 4, 5, 6})));
+  write(
+      kSecond,
+      safetensors(header_of({entry("b", "F32", "[1,2]", "[0,8]"), entry("extra", "F32", "[1,2]", "[8,16]")}),
+                  bytes_of<float>({3, 4, 5, 6})));
   const auto container = open_container(folder_.string());
   ASSERT_EQ(container->notes().size(), 1U);
   EXPECT_NE(container->notes()[0].find("extra"), std::string::npos);
@@ -136,9 +138,9 @@ TEST_F(Folders, ATensorOutsideTheIndexIsNotedAndUsable) {
 
 TEST_F(Folders, ATensorInTwoShardsIsRefused) {
   write_sharded();
-  write(kSecond, safetensors("{" + entry("b", "F32", "[1,2]", "[0,8]") + "," +
-                                 entry("a", "F32", "[1,2]", "[8,16]") + "}",
-                             std::string(16, '\1')));
+  write(kSecond,
+        safetensors(header_of({entry("b", "F32", "[1,2]", "[0,8]"), entry("a", "F32", "[1,2]", "[8,16]")}),
+                    std::string(16, '\1')));
   const CheckpointError error = error_of(folder_.string());
   EXPECT_EQ(error.fault(), FileFault::refused);
   EXPECT_EQ(error.place().item, "a");

@@ -32,6 +32,11 @@ inline std::string entry(const std::string& name, const std::string& dtype, cons
   return fmt::format(R"("{}":{{"dtype":"{}","shape":{},"data_offsets":{}}})", name, dtype, shape, offsets);
 }
 
+/// A header of these entries.
+inline std::string header_of(const std::vector<std::string>& entries) {
+  return fmt::format("{{{}}}", fmt::join(entries, ","));
+}
+
 template <class T>
 std::string bytes_of(const std::vector<T>& values) {
   std::string bytes(values.size() * sizeof(T), '\0');

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -98,14 +99,18 @@ def interrupted(arguments: Sequence[object], file: Path, act: Callable[[int], No
     return Result(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
 
 
+# A process begins with the resident set of the one that forks it, so the fork is left to a small one.
+MEASURE = """
+import os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
+"""
+
+
 def peak_kilobytes(*arguments: object) -> tuple[int, int]:
     """Exit code and peak resident set of one run."""
-    with subprocess.Popen(
-        [str(BINARY), *(str(a) for a in arguments)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=ENVIRONMENT,
-    ) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, int(usage.ru_maxrss)
+    words = [sys.executable, "-S", "-c", MEASURE, str(BINARY), *(str(a) for a in arguments)]
+    done = subprocess.run(words, capture_output=True, check=True, env=ENVIRONMENT)
+    code, peak = done.stdout.split()[-2:]
+    return int(code), int(peak)
