@@ -1,6 +1,7 @@
 // Times the all-pairs stages on stacked heads and the audit of a layer, for bench/subspaces.py.
-//   bench_subspaces pairs HEADS.npy N_HEADS OUT.bin    orthonormalise, overlaps, all angles; writes [overlap, angles...] per pair
-//   bench_subspaces layer N_HEADS HEAD_DIM WIDTH       one layer's audit beside its eight Gram products alone
+//   bench_subspaces pairs HEADS.npy N_HEADS OUT.bin    orthonormalise, overlaps, all angles; writes [overlap,
+//   angles...] per pair bench_subspaces layer N_HEADS HEAD_DIM WIDTH       one layer's audit beside its eight
+//   Gram products alone
 // Prints one JSON object.
 
 #include <fmt/format.h>
@@ -42,18 +43,21 @@ Matrix frames_of(const Matrix& heads, Index n) {
   const Index k = heads.rows() / n;
   Matrix frames(heads.rows(), heads.cols());
   headspan::parallel_for(n, [&](Index h) {
-    frames.middleRows(h * k, k) = headspan::subspace::orthonormal_basis(heads.middleRows(h * k, k), 0x1p-53).frame;
+    frames.middleRows(h * k, k) =
+        headspan::subspace::orthonormal_basis(heads.middleRows(h * k, k), 0x1p-53).frame;
   });
   return frames;
 }
 
-void write_pairs(const std::string& path, const Matrix& overlaps, const std::vector<headspan::Vector>& angles) {
+void write_pairs(const std::string& path, const Matrix& overlaps,
+                 const std::vector<headspan::Vector>& angles) {
   std::ofstream out(path, std::ios::binary);
   for (Index a = 0; a < overlaps.rows(); ++a)
     for (Index b = a + 1; b < overlaps.rows(); ++b) {
       const headspan::Vector& pair = angles[static_cast<std::size_t>(a * overlaps.rows() + b)];
       out.write(reinterpret_cast<const char*>(&overlaps(a, b)), sizeof(double));
-      out.write(reinterpret_cast<const char*>(pair.data()), static_cast<std::streamsize>(pair.size() * sizeof(double)));
+      out.write(reinterpret_cast<const char*>(pair.data()),
+                static_cast<std::streamsize>(pair.size() * sizeof(double)));
     }
 }
 
@@ -66,11 +70,12 @@ int time_pairs(const std::string& path, Index n, const std::string& out) {
   const Matrix overlaps = headspan::subspace::overlap_products(frames, k, nullptr);
   const double overlap = clock.lap();
   std::vector<headspan::Vector> angles(static_cast<std::size_t>(n * n));
-  const Matrix again = headspan::subspace::overlap_products(frames, k, [&](Index a, Index b, MatrixView cross) {
-    if (a == b) return;
-    angles[static_cast<std::size_t>(a * n + b)] =
-        headspan::subspace::principal_angles(frames.middleRows(a * k, k), frames.middleRows(b * k, k), cross);
-  });
+  const Matrix again =
+      headspan::subspace::overlap_products(frames, k, [&](Index a, Index b, MatrixView cross) {
+        if (a == b) return;
+        angles[static_cast<std::size_t>(a * n + b)] = headspan::subspace::principal_angles(
+            frames.middleRows(a * k, k), frames.middleRows(b * k, k), cross);
+      });
   const double with_angles = clock.lap();
   write_pairs(out, again, angles);
   fmt::print(R"({{"orthonormalise": {}, "overlaps": {}, "overlaps_and_angles": {}}})"
@@ -119,6 +124,7 @@ int main(int argc, char** argv) {
     return time_pairs(arguments[1], std::stol(arguments[2]), arguments[3]);
   if (arguments.size() == 4 && arguments[0] == "layer")
     return time_layer(std::stol(arguments[1]), std::stol(arguments[2]), std::stol(arguments[3]));
-  fmt::print(stderr, "usage: bench_subspaces pairs HEADS.npy N_HEADS OUT.bin | layer N_HEADS HEAD_DIM WIDTH\n");
+  fmt::print(stderr,
+             "usage: bench_subspaces pairs HEADS.npy N_HEADS OUT.bin | layer N_HEADS HEAD_DIM WIDTH\n");
   return 2;
 }

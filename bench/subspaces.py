@@ -94,7 +94,9 @@ def main() -> None:
     layer = run(options.bin / "bench_subspaces", "layer", str(n), str(k), str(width))
     print(f"headspan, audit of a layer {layer['audit']:8.2f} s   {layer['ratio']:6.2f} times its Gram products alone")
     widen = run(options.bin / "bench_widen")
-    print(f"BF16 to float              {widen['widen_gb_per_s']:8.1f} GB/s {widen['share_of_copy']:6.2f} of the copy rate")
+    print(
+        f"BF16 to float              {widen['widen_gb_per_s']:8.1f} GB/s {widen['share_of_copy']:6.2f} of the copy rate"
+    )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
-// Rate of widening BF16 to float against the machine's copy rate in the same run, both over reused buffers far larger
-// than the caches. Prints one JSON object: gigabytes read and written per second.
+// Rate of widening BF16 to float against the machine's copy rate in the same run, both over reused buffers
+// far larger than the caches. Prints one JSON object: gigabytes read and written per second.
+
+#include "headspan/numeric/widen.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +12,6 @@
 #include <vector>
 
 #include "headspan/numeric/parallel.h"
-#include "headspan/numeric/widen.h"
 
 namespace {
 
@@ -39,7 +40,8 @@ int main() {
   std::vector<float> out(kElements), copy(kElements);
   for (std::size_t i = 0; i < kElements; ++i) in[i] = static_cast<std::uint16_t>(i * 40503U);
   const double widen = best_of(5, [&] {
-    in_blocks(kElements, [&](std::size_t at) { headspan::widen_bf16(in.data() + at, kBlock, out.data() + at); });
+    in_blocks(kElements,
+              [&](std::size_t at) { headspan::widen_bf16(in.data() + at, kBlock, out.data() + at); });
   });
   for (std::size_t i = 0; i < kElements; i += 9973) {
     const std::uint32_t bits = static_cast<std::uint32_t>(in[i]) << 16;
@@ -49,7 +51,9 @@ int main() {
     }
   }
   const double copied = best_of(5, [&] {
-    in_blocks(kElements, [&](std::size_t at) { std::memcpy(copy.data() + at, out.data() + at, kBlock * sizeof(float)); });
+    in_blocks(kElements, [&](std::size_t at) {
+      std::memcpy(copy.data() + at, out.data() + at, kBlock * sizeof(float));
+    });
   });
   const double widen_rate = 6.0 * kElements / widen / 1e9, copy_rate = 8.0 * kElements / copied / 1e9;
   fmt::print(R"({{"widen_gb_per_s": {}, "copy_gb_per_s": {}, "share_of_copy": {}}})"

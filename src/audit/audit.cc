@@ -67,7 +67,8 @@ LayerFacts one_layer(const checkpoint::Model& model, std::size_t i, const InputC
     add_roles(model, i, facts);
     audit_heads(model.read(i), input, options, baselines, facts);
   } catch (const FileError& error) {
-    // What concerns this layer's tensors alone makes a marked row; a file that changed or ended early ends the audit.
+    // What concerns this layer's tensors alone makes a marked row; a file that changed or ended early ends
+    // the audit.
     if (error.fault() != FileFault::unsupported) throw;
     refuse(facts, error.reason());
     return facts;
@@ -82,12 +83,14 @@ void check_covariance(const checkpoint::Model& model, const AuditOptions& option
                                     options.covariance.rows(), options.covariance.cols(), model.d_model()));
 }
 
-/// Angles stay only where they are asked for: significant pairs and the most redundant of the whole model per source.
+/// Angles stay only where they are asked for: significant pairs and the most redundant of the whole model per
+/// source.
 void drop_unasked_angles(AuditReport& report) {
   if (report.options.all_angles) return;
   std::set<const PairFacts*> listed;
   for (const Source source : all_sources())
-    for (const RankedPair& ranked : most_redundant(report, source, static_cast<std::size_t>(report.options.n_pairs)))
+    for (const RankedPair& ranked :
+         most_redundant(report, source, static_cast<std::size_t>(report.options.n_pairs)))
       listed.insert(ranked.pair);
   for (LayerFacts& layer : report.layers)
     for (PairFacts& pair : layer.pairs)
@@ -122,7 +125,8 @@ std::string layer_label(const AuditReport& report, const LayerFacts& layer) {
   const bool one_kind = std::all_of(report.layers.begin(), report.layers.end(), [&](const LayerFacts& other) {
     return other.stack == first.stack && other.attention == first.attention;
   });
-  return one_kind ? fmt::format("{}", layer.layer) : fmt::format("{}.{}.{}", layer.stack, layer.attention, layer.layer);
+  return one_kind ? fmt::format("{}", layer.layer)
+                  : fmt::format("{}.{}.{}", layer.stack, layer.attention, layer.layer);
 }
 
 std::vector<RankedPair> most_redundant(const AuditReport& report, Source source, std::size_t n) {

@@ -6,7 +6,8 @@ namespace headspan::audit {
 namespace {
 
 template <class Map, class Compute>
-const typename Map::mapped_type& remember(Map& map, const typename Map::key_type& key, const Compute& compute) {
+const typename Map::mapped_type& remember(Map& map, const typename Map::key_type& key,
+                                          const Compute& compute) {
   const auto found = map.find(key);
   return found != map.end() ? found->second : map.emplace(key, compute()).first->second;
 }
@@ -18,7 +19,8 @@ const subspace::PairMoments& Baselines::energy(Index k, Index d) {
 }
 
 const subspace::MapVariances& Baselines::map(Index k, Index d_left, Index d_right) {
-  return remember(map_, {k, d_left, d_right}, [&] { return subspace::random_map(k, d_left, d_right, sampling_); });
+  return remember(map_, {k, d_left, d_right},
+                  [&] { return subspace::random_map(k, d_left, d_right, sampling_); });
 }
 
 const subspace::PairMoments& Baselines::kernel(Index k, Index d, double bandwidth) {

@@ -77,7 +77,8 @@ std::optional<std::vector<double>> AngleTable::get(Source source, Index a, Index
   return found->second.angles[static_cast<std::size_t>(a * found->second.n + b)];
 }
 
-void add_source(SourceMatrix source, const AuditOptions& options, const AngleTable& angles, LayerFacts& facts) {
+void add_source(SourceMatrix source, const AuditOptions& options, const AngleTable& angles,
+                LayerFacts& facts) {
   SourceFacts out;
   out.source = source.source;
   out.diversity = source_diversity(source);

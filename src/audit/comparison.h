@@ -26,7 +26,8 @@ class AngleTable {
 };
 
 /// Appends the source's facts and its pairs to the layer.
-void add_source(SourceMatrix source, const AuditOptions& options, const AngleTable& angles, LayerFacts& facts);
+void add_source(SourceMatrix source, const AuditOptions& options, const AngleTable& angles,
+                LayerFacts& facts);
 
 /// Pairs of a subspace source whose angles are shown: significant ones and the n most redundant.
 std::vector<PairFacts*> pairs_to_show(LayerFacts& facts, Source source, std::size_t n);

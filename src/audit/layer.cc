@@ -41,9 +41,11 @@ struct Part {
 std::vector<Part> parts(Work& work) {
   LayerHeads& heads = work.heads;
   LayerProducts& products = work.products;
-  return {{"query", &heads.query, &work.query, &products.query_overlap, &products.query_rank, Source::query_subspace},
+  return {{"query", &heads.query, &work.query, &products.query_overlap, &products.query_rank,
+           Source::query_subspace},
           {"key", &heads.key, &work.key, &products.key_overlap, &products.key_rank, Source::key_subspace},
-          {"value", &heads.value, &work.value, &products.value_overlap, &products.value_rank, Source::value_subspace},
+          {"value", &heads.value, &work.value, &products.value_overlap, &products.value_rank,
+           Source::value_subspace},
           {"output", &heads.output, &work.output, &products.output_overlap, &products.output_rank,
            Source::output_subspace}};
 }
@@ -65,7 +67,8 @@ int exponent(const ProjectionState& left, Index i, const ProjectionState& right,
   return left.exponent[static_cast<std::size_t>(i)] + right.exponent[static_cast<std::size_t>(j)];
 }
 
-/// Norms of the composed maps under the identity covariance; an unusable factor gives none, a dead one 0 exactly.
+/// Norms of the composed maps under the identity covariance; an unusable factor gives none, a dead one 0
+/// exactly.
 void add_norms(const Work& work, const subspace::MapProducts& maps, LayerFacts& facts) {
   const Index group = work.heads.group();
   for (HeadFacts& head : facts.heads) {
@@ -104,16 +107,21 @@ void take_overlaps(Work& work, const AuditOptions& options, LayerFacts& facts) {
     if (options.all_angles) work.angles.prepare(part.source, part.weights->n_heads);
     const bool is_key = part.source == Source::key_subspace;
     const auto visit = [&](Index a, Index b, MatrixView cross) {
-      const int ka = (*part.rank)[static_cast<std::size_t>(a)], kb = (*part.rank)[static_cast<std::size_t>(b)];
+      const int ka = (*part.rank)[static_cast<std::size_t>(a)],
+                kb = (*part.rank)[static_cast<std::size_t>(b)];
       if (ka == 0 || kb == 0 || a == b) return;
-      if (is_key) products.kernel_log(a, b) = products.kernel_log(b, a) = law.log_v_product(cross.topLeftCorner(ka, kb));
+      if (is_key)
+        products.kernel_log(a, b) = products.kernel_log(b, a) =
+            law.log_v_product(cross.topLeftCorner(ka, kb));
       if (options.all_angles)
-        work.angles.set(part.source, a, b,
-                        subspace::principal_angles(part.weights->head(a).topRows(ka), part.weights->head(b).topRows(kb),
-                                                   cross.topLeftCorner(ka, kb)));
+        work.angles.set(
+            part.source, a, b,
+            subspace::principal_angles(part.weights->head(a).topRows(ka), part.weights->head(b).topRows(kb),
+                                       cross.topLeftCorner(ka, kb)));
     };
-    *part.overlap = subspace::overlap_products(part.weights->weight, part.weights->head_dim,
-                                               is_key || options.all_angles ? subspace::CrossVisitor(visit) : nullptr);
+    *part.overlap =
+        subspace::overlap_products(part.weights->weight, part.weights->head_dim,
+                                   is_key || options.all_angles ? subspace::CrossVisitor(visit) : nullptr);
   }
 }
 
@@ -154,10 +162,16 @@ void judge_head(const std::array<RoleState, 4>& roles, Index group, HeadFacts& h
     const bool stored = role.state == roles[1].state || role.state == roles[2].state;
     std::string name = role.role;
     if (stored && group > 1) name += fmt::format(" head {}", role.head);
-    if (status == Status::non_finite) reasons.push_back(name + " has NaN or infinite weights");
-    else if (status == Status::dead) reasons.push_back(name + " is all zero");
-    else reasons.push_back(fmt::format("{} has rank {} of {}", name, *role.state->rank[i], role.state->full_rank));
-    const auto severity = [](Status s) { return s == Status::non_finite ? 3 : s == Status::dead ? 2 : s == Status::ok ? 0 : 1; };
+    if (status == Status::non_finite)
+      reasons.push_back(name + " has NaN or infinite weights");
+    else if (status == Status::dead)
+      reasons.push_back(name + " is all zero");
+    else
+      reasons.push_back(
+          fmt::format("{} has rank {} of {}", name, *role.state->rank[i], role.state->full_rank));
+    const auto severity = [](Status s) {
+      return s == Status::non_finite ? 3 : s == Status::dead ? 2 : s == Status::ok ? 0 : 1;
+    };
     if (severity(status) > severity(head.status)) head.status = status;
   }
   head.reason = fmt::format("{}", fmt::join(reasons, "; "));
@@ -172,8 +186,8 @@ void judge_heads(const Work& work, LayerFacts& facts) {
     head.rank_key = work.key.rank[j];
     head.rank_value = work.value.rank[j];
     head.rank_output = work.output.rank[i];
-    judge_head({RoleState{"query", &work.query, h}, RoleState{"key", &work.key, g}, RoleState{"value", &work.value, g},
-                RoleState{"output", &work.output, h}},
+    judge_head({RoleState{"query", &work.query, h}, RoleState{"key", &work.key, g},
+                RoleState{"value", &work.value, g}, RoleState{"output", &work.output, h}},
                group, head);
   }
 }
@@ -188,7 +202,8 @@ void judge_layer(const LayerProducts& products, LayerFacts& facts) {
   if (!products.input_reason.empty()) reasons.push_back(products.input_reason);
   if (reasons.empty()) return;
   facts.reason = fmt::format("{}", fmt::join(reasons, "; "));
-  const bool all_alike = count.size() == 1 && static_cast<std::size_t>(count.begin()->second) == facts.heads.size();
+  const bool all_alike =
+      count.size() == 1 && static_cast<std::size_t>(count.begin()->second) == facts.heads.size();
   facts.status = all_alike ? count.begin()->first : Status::partial;
 }
 
@@ -198,7 +213,8 @@ void add_angles(Work& work, LayerFacts& facts, std::size_t n_most_redundant) {
     const std::vector<PairFacts*> shown = pairs_to_show(facts, part.source, n_most_redundant);
     parallel_for(static_cast<Index>(shown.size()), [&](Index i) {
       PairFacts& pair = *shown[static_cast<std::size_t>(i)];
-      const int ka = (*part.rank)[static_cast<std::size_t>(pair.a)], kb = (*part.rank)[static_cast<std::size_t>(pair.b)];
+      const int ka = (*part.rank)[static_cast<std::size_t>(pair.a)],
+                kb = (*part.rank)[static_cast<std::size_t>(pair.b)];
       const Vector angles = subspace::principal_angles(part.weights->head(pair.a).topRows(ka),
                                                        part.weights->head(pair.b).topRows(kb));
       pair.angles.emplace(angles.begin(), angles.end());
@@ -210,7 +226,8 @@ void add_angles(Work& work, LayerFacts& facts, std::size_t n_most_redundant) {
 
 InputCovariance factor_covariance(MatrixView covariance) {
   if (covariance.rows() != covariance.cols() || covariance.rows() == 0)
-    throw ArgumentError(fmt::format("covariance is {} x {}; it must be square", covariance.rows(), covariance.cols()));
+    throw ArgumentError(
+        fmt::format("covariance is {} x {}; it must be square", covariance.rows(), covariance.cols()));
   if (!covariance.allFinite()) throw ArgumentError("covariance has NaN or infinite entries");
   const double size = covariance.cwiseAbs().maxCoeff();
   if ((covariance - covariance.transpose()).cwiseAbs().maxCoeff() > 1e-9 * size)
@@ -218,8 +235,9 @@ InputCovariance factor_covariance(MatrixView covariance) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(covariance);
   const Vector& values = eigen.eigenvalues();
   if (!(values.maxCoeff() > 0.0) || values.minCoeff() < -1e-9 * values.maxCoeff())
-    throw ArgumentError(fmt::format("covariance is not positive semi-definite: smallest eigenvalue {:g}, largest {:g}",
-                                    values.minCoeff(), values.maxCoeff()));
+    throw ArgumentError(
+        fmt::format("covariance is not positive semi-definite: smallest eigenvalue {:g}, largest {:g}",
+                    values.minCoeff(), values.maxCoeff()));
   const Vector kept = values.cwiseMax(0.0);
   InputCovariance input;
   input.factor = eigen.eigenvectors() * kept.cwiseSqrt().asDiagonal();
@@ -227,8 +245,8 @@ InputCovariance factor_covariance(MatrixView covariance) {
   return input;
 }
 
-void audit_heads(LayerHeads heads, const InputCovariance& input, const AuditOptions& options, Baselines& baselines,
-                 LayerFacts& facts) {
+void audit_heads(LayerHeads heads, const InputCovariance& input, const AuditOptions& options,
+                 Baselines& baselines, LayerFacts& facts) {
   check_shapes(heads);
   Work work;
   work.heads = std::move(heads);

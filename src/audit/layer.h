@@ -16,8 +16,9 @@ struct InputCovariance {
 /// Throws ArgumentError unless S is square, finite, symmetric and positive semi-definite. Cost O(d^3).
 InputCovariance factor_covariance(MatrixView covariance);
 
-/// Fills status, sources, pairs and heads of `facts`, whose description (layer, shapes, tensors) is the caller's.
-void audit_heads(LayerHeads heads, const InputCovariance& input, const AuditOptions& options, Baselines& baselines,
-                 LayerFacts& facts);
+/// Fills status, sources, pairs and heads of `facts`, whose description (layer, shapes, tensors) is the
+/// caller's.
+void audit_heads(LayerHeads heads, const InputCovariance& input, const AuditOptions& options,
+                 Baselines& baselines, LayerFacts& facts);
 
 }  // namespace headspan::audit

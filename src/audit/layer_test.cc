@@ -51,7 +51,8 @@ TEST(AuditLayer, EverySourceHasItsMatrixBaselineAndBound) {
                         source.source == Source::key_energy || source.source == Source::value_energy ||
                         source.source == Source::kernel;
     EXPECT_EQ(source.n_heads, stored ? kGroups : kHeads);
-    EXPECT_TRUE(source.diversity.hdi && source.diversity.baseline && source.diversity.z && source.diversity.bound);
+    EXPECT_TRUE(source.diversity.hdi && source.diversity.baseline && source.diversity.z &&
+                source.diversity.bound);
     EXPECT_FALSE(source.diversity.z_method.empty());
     EXPECT_LE(*source.diversity.hdi, *source.diversity.bound + 1e-12);
     EXPECT_LT(std::abs(*source.diversity.z), 6.0);  // the weights are random
@@ -106,7 +107,8 @@ TEST(AuditLayer, DeadHeadKeepsItsRowAndHasNoValues) {
 
 TEST(AuditLayer, NonFiniteKeyHeadTouchesOnlyWhatReadsIt) {
   LayerHeads heads = random_layer();
-  heads.key.weight(5, 7) = std::numeric_limits<double>::quiet_NaN();  // key head 1, read by query heads 2 and 3
+  heads.key.weight(5, 7) =
+      std::numeric_limits<double>::quiet_NaN();  // key head 1, read by query heads 2 and 3
   const LayerFacts facts = audit_layer(heads, {});
   for (const int h : {2, 3}) {
     EXPECT_EQ(facts.heads[static_cast<std::size_t>(h)].status, Status::non_finite);
@@ -174,8 +176,8 @@ TEST(AuditLayer, CovarianceEntersAsItsSquareRoot) {
   LayerHeads scaled = random_layer();
   for (HeadWeights* part : {&scaled.query, &scaled.key, &scaled.value}) part->weight *= root.asDiagonal();
   const LayerFacts expected = audit_layer(scaled, {});
-  for (const Source source : {Source::query_subspace, Source::key_subspace, Source::value_subspace, Source::score,
-                              Source::head, Source::output_subspace, Source::kernel})
+  for (const Source source : {Source::query_subspace, Source::key_subspace, Source::value_subspace,
+                              Source::score, Source::head, Source::output_subspace, Source::kernel})
     EXPECT_NEAR(hdi(with, source), hdi(expected, source), 1e-11) << to_string(source);
   EXPECT_EQ(hdi(with, Source::query_energy), hdi(audit_layer(random_layer(), {}), Source::query_energy));
 }

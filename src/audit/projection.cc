@@ -10,7 +10,8 @@
 namespace headspan::audit {
 namespace {
 
-/// Greatest rank a head can have: its rows, its columns, and one less where every row has mean zero (a folded LayerNorm).
+/// Greatest rank a head can have: its rows, its columns, and one less where every row has mean zero (a folded
+/// LayerNorm).
 Index attainable_rank(const HeadWeights& part) {
   if (part.head_dim < part.width()) return part.head_dim;
   const bool centred = part.weight.rowwise().sum().norm() <= 1e-12 * part.weight.norm();
@@ -66,8 +67,10 @@ void orthonormalise(HeadWeights& part, ProjectionState& state) {
     part.head(h).setZero();
     part.head(h).topRows(basis.rank()) = basis.frame;
     if (state.status[i] != Status::ok) return;
-    if (basis.rank() == 0) state.status[i] = Status::dead;
-    else if (basis.rank() < state.full_rank) state.status[i] = Status::rank_deficient;
+    if (basis.rank() == 0)
+      state.status[i] = Status::dead;
+    else if (basis.rank() < state.full_rank)
+      state.status[i] = Status::rank_deficient;
   });
   state.tolerance = tolerance.maxCoeff();
 }

@@ -1,5 +1,6 @@
 #pragma once
-// One projection of a layer made ready: heads without usable numbers set aside, then orthonormal frames in place.
+// One projection of a layer made ready: heads without usable numbers set aside, then orthonormal frames in
+// place.
 
 #include <optional>
 #include <string>
@@ -24,9 +25,9 @@ struct ProjectionState {
   }
 };
 
-/// Sets NaN or infinite heads to zero and scales every other head by a power of two to entries of at most 2, so that
-/// products of four weights neither overflow nor vanish; every correlation is unchanged by it. `gain` (of an inner norm,
-/// or empty) makes a head non-finite too.
+/// Sets NaN or infinite heads to zero and scales every other head by a power of two to entries of at most 2,
+/// so that products of four weights neither overflow nor vanish; every correlation is unchanged by it. `gain`
+/// (of an inner norm, or empty) makes a head non-finite too.
 ProjectionState set_aside_unusable(HeadWeights& part, Vector* gain);
 
 /// Multiplies the rows by `factor` [d, d] from the right, in place.

@@ -28,10 +28,10 @@ void add_roles(const checkpoint::Model& model, std::size_t layer, LayerFacts& fa
 void doubt_if_contradicted(LayerFacts& facts) {
   if (!facts.roles || facts.roles->verdict != "contradicts") return;
   facts.status = Status::doubtful;
-  const std::string doubt =
-      fmt::format("the layout states {} order of the fused matrix, but the weights fit {} better (confidence {:.3f}); "
-                  "check the model family, or force a layout with --layout",
-                  facts.roles->stated, facts.roles->best, facts.roles->confidence);
+  const std::string doubt = fmt::format(
+      "the layout states {} order of the fused matrix, but the weights fit {} better (confidence {:.3f}); "
+      "check the model family, or force a layout with --layout",
+      facts.roles->stated, facts.roles->best, facts.roles->confidence);
   facts.reason = facts.reason.empty() ? doubt : facts.reason + "; " + doubt;
 }
 

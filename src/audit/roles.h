@@ -6,7 +6,8 @@
 
 namespace headspan::audit {
 
-/// Fills `facts.roles` for a fused layout. Reads the fused matrix and the output projection; both are released again.
+/// Fills `facts.roles` for a fused layout. Reads the fused matrix and the output projection; both are
+/// released again.
 void add_roles(const checkpoint::Model& model, std::size_t layer, LayerFacts& facts);
 
 /// Marks a layer doubtful whose weights contradict the stated order.

@@ -39,7 +39,8 @@ SourceMatrix normalised(Source name, const Matrix& products) {
   return source;
 }
 
-/// 1 - max(0, (capacity - 1)/(H - 1)): what H subspaces of `capacity` times the space's dimension can reach at best.
+/// 1 - max(0, (capacity - 1)/(H - 1)): what H subspaces of `capacity` times the space's dimension can reach
+/// at best.
 double frame_bound(double capacity, std::size_t n_heads) {
   return 1.0 - std::max(0.0, (capacity - 1.0) / static_cast<double>(n_heads - 1));
 }
@@ -105,8 +106,8 @@ double map_sd(Index k, Index d_left, Index d_right, bool shared) {
 
 /// Baseline of a source of mean zero whose pairs are uncorrelated, with one variance for pairs that share a
 /// key/value head and another for those that do not.
-ensemble::Baseline centred_baseline(const std::vector<int>& heads, Index group, double separate, double shared,
-                                    const std::string& method) {
+ensemble::Baseline centred_baseline(const std::vector<int>& heads, Index group, double separate,
+                                    double shared, const std::string& method) {
   double variance = 0.0;
   for_pairs(heads, [&](int a, int b) { variance += a / group == b / group ? shared : separate; });
   return {1.0, std::sqrt(variance) / pair_count(heads.size()), method};
@@ -138,14 +139,15 @@ SourceMatrix head_source(const LayerProducts& layer, const SourceMatrix& score, 
   source.p_method = "law of a product of two normals with the closed-form standard deviations";
   source.compare = [=](int a, int b, double value) {
     const bool shared = a / group == b / group;
-    return subspace::compare_normal_product(value, map_sd(k, query, key, shared), map_sd(v, out, key, shared));
+    return subspace::compare_normal_product(value, map_sd(k, query, key, shared),
+                                            map_sd(v, out, key, shared));
   };
   const std::vector<int> heads = present(source);
   if (heads.size() < 2) return source;
   const subspace::MapVariances& scores = baselines.map(k, query, key);
   const subspace::MapVariances& values = baselines.map(v, out, key);
-  source.baseline = centred_baseline(heads, group, scores.separate * values.separate, scores.shared * values.shared,
-                                     baselines.method());
+  source.baseline = centred_baseline(heads, group, scores.separate * values.separate,
+                                     scores.shared * values.shared, baselines.method());
   source.bound = static_cast<double>(heads.size()) / static_cast<double>(heads.size() - 1);
   return source;
 }
@@ -155,7 +157,8 @@ Matrix kernel_values(const LayerProducts& layer, const GaussianKernelLaw& law) {
   Matrix values = Matrix::Zero(n, n);
   for (Index a = 0; a < n; ++a)
     for (Index b = 0; b <= a; ++b) {
-      const int ka = layer.key_rank[static_cast<std::size_t>(a)], kb = layer.key_rank[static_cast<std::size_t>(b)];
+      const int ka = layer.key_rank[static_cast<std::size_t>(a)],
+                kb = layer.key_rank[static_cast<std::size_t>(b)];
       if (ka == 0 || kb == 0) continue;
       values(a, b) = values(b, a) = a == b ? 1.0 : law.correlation(layer.kernel_log(a, b), ka, kb);
     }
@@ -172,8 +175,8 @@ SourceMatrix kernel_source(const LayerProducts& layer, Baselines& baselines) {
   source.compare = [null_law](int, int, double value) { return subspace::compare_beta(value, null_law); };
   const std::vector<int> heads = present(source);
   if (heads.size() < 2) return source;
-  source.baseline = ensemble::Baseline{1.0 - sampled.mean, std::sqrt(sampled.variance / pair_count(heads.size())),
-                                       baselines.method()};
+  source.baseline = ensemble::Baseline{
+      1.0 - sampled.mean, std::sqrt(sampled.variance / pair_count(heads.size())), baselines.method()};
   double dimensions = 0.0;
   for (const int h : heads) dimensions += layer.key_rank[static_cast<std::size_t>(h)];
   const double overlap = 1.0 - frame_bound(dimensions / static_cast<double>(layer.key_width), heads.size());
@@ -183,8 +186,10 @@ SourceMatrix kernel_source(const LayerProducts& layer, Baselines& baselines) {
 
 void give_reason(SourceMatrix& source) {
   const std::size_t n = present(source).size();
-  if (n == 0) source.reason = "no head has a value";
-  else if (n == 1) source.reason = "one head: nothing to compare it with";
+  if (n == 0)
+    source.reason = "no head has a value";
+  else if (n == 1)
+    source.reason = "one head: nothing to compare it with";
 }
 
 void remove_values(SourceMatrix& source, const std::string& reason) {
@@ -200,24 +205,31 @@ void remove_values(SourceMatrix& source, const std::string& reason) {
 std::vector<SourceMatrix> source_matrices(const LayerProducts& layer, Baselines& baselines) {
   const Index k = layer.head_dim, v = layer.value_dim;
   std::vector<SourceMatrix> sources;
-  sources.push_back(subspace_source(Source::query_subspace, layer.query_overlap, layer.query_rank, layer.query_width));
-  sources.push_back(subspace_source(Source::key_subspace, layer.key_overlap, layer.key_rank, layer.key_width));
-  sources.push_back(subspace_source(Source::value_subspace, layer.value_overlap, layer.value_rank, layer.key_width));
+  sources.push_back(
+      subspace_source(Source::query_subspace, layer.query_overlap, layer.query_rank, layer.query_width));
+  sources.push_back(
+      subspace_source(Source::key_subspace, layer.key_overlap, layer.key_rank, layer.key_width));
+  sources.push_back(
+      subspace_source(Source::value_subspace, layer.value_overlap, layer.value_rank, layer.key_width));
   sources.push_back(
       subspace_source(Source::output_subspace, layer.output_overlap, layer.output_rank, layer.output_width));
   sources.push_back(energy_source(Source::query_energy, layer.query_energy, k, layer.query_width, baselines));
   sources.push_back(energy_source(Source::key_energy, layer.key_energy, k, layer.key_width, baselines));
   sources.push_back(energy_source(Source::value_energy, layer.value_energy, v, layer.key_width, baselines));
-  sources.push_back(energy_source(Source::output_energy, layer.output_energy, v, layer.output_width, baselines));
+  sources.push_back(
+      energy_source(Source::output_energy, layer.output_energy, v, layer.output_width, baselines));
   sources.push_back(score_source(layer, baselines));
   sources.push_back(head_source(layer, sources.back(), baselines));
   sources.push_back(kernel_source(layer, baselines));
   for (SourceMatrix& source : sources) {
-    const bool sees_input = source.width > 0 ? source.source != Source::output_subspace
-                                             : source.source == Source::score || source.source == Source::head ||
-                                                   source.source == Source::kernel;
-    if (sees_input && !layer.input_reason.empty()) remove_values(source, layer.input_reason);
-    else give_reason(source);
+    const bool sees_input = source.width > 0
+                                ? source.source != Source::output_subspace
+                                : source.source == Source::score || source.source == Source::head ||
+                                      source.source == Source::kernel;
+    if (sees_input && !layer.input_reason.empty())
+      remove_values(source, layer.input_reason);
+    else
+      give_reason(source);
   }
   return sources;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The registry of sources: each names and wraps a matrix that a science room computed, and says what random heads
-// would have given and what the best possible value is.
+// The registry of sources: each names and wraps a matrix that a science room computed, and says what random
+// heads would have given and what the best possible value is.
 
 #include <functional>
 #include <optional>
@@ -22,7 +22,8 @@ struct LayerProducts {
   std::vector<int> query_rank, key_rank, value_rank, output_rank;  ///< 0: head without a value
   Index head_dim = 0, value_dim = 0, group = 1;
   Index query_width = 0, key_width = 0, output_width = 0;
-  Index query_freedom = 0, key_freedom = 0;  ///< participation dimension of the input covariance; the widths without one
+  Index query_freedom = 0,
+        key_freedom = 0;  ///< participation dimension of the input covariance; the widths without one
   double bandwidth = 1.0;
   std::string input_reason;  ///< why the sources that see the input have no value; empty: they have
 };
@@ -30,10 +31,10 @@ struct LayerProducts {
 /// A source of one layer before its pairs are compared.
 struct SourceMatrix {
   Source source{};
-  Matrix values;               ///< [n, n], unit diagonal; NaN rows and columns for heads without a value
+  Matrix values;  ///< [n, n], unit diagonal; NaN rows and columns for heads without a value
   std::vector<int> left_out;
-  std::vector<int> rank;       ///< of the subspaces; empty for other sources
-  Index width = 0;             ///< dimension of the space of the subspaces; 0 for other sources
+  std::vector<int> rank;  ///< of the subspaces; empty for other sources
+  Index width = 0;        ///< dimension of the space of the subspaces; 0 for other sources
   std::string reason;
   std::string p_method;
   std::optional<ensemble::Baseline> baseline;  ///< of the heads that have a value

@@ -27,7 +27,8 @@ ThresholdFacts judge_min_hdi(const AuditReport& report, double limit) {
 }
 
 ThresholdFacts judge_max_redundant(const AuditReport& report, std::int64_t limit) {
-  ThresholdFacts facts{"max_redundant", static_cast<double>(limit), report.options.source, std::nullopt, {}, false};
+  ThresholdFacts facts{
+      "max_redundant", static_cast<double>(limit), report.options.source, std::nullopt, {}, false};
   double count = 0.0;
   for (const LayerFacts& layer : report.layers) {
     const SourceFacts* source = find_source(layer, facts.source);
@@ -97,13 +98,16 @@ std::string diversity_sentence(const AuditReport& report, const SummaryFacts& su
     return fmt::format("No layer has two heads with a value of {}, so their diversity is not defined.", name);
   const Comparison count = against_random(report, source);
   const int total = count.more + count.less + count.like;
-  const char* verdict = count.less > count.more && count.less > count.like   ? "more alike than random heads"
-                        : count.more > count.less && count.more > count.like ? "more diverse than random heads"
-                                                                              : "no different from random heads overall";
+  const char* verdict = count.less > count.more && count.less > count.like ? "more alike than random heads"
+                        : count.more > count.less && count.more > count.like
+                            ? "more diverse than random heads"
+                            : "no different from random heads overall";
   return fmt::format(
-      "By {} the heads are {} (mean HDI {:.3f}, random {:.3f}; of {} layers {} lie below random, {} above, {} within two "
-      "standard deviations).",
-      name, verdict, summary.mean_hdi.at(name), summary.mean_baseline.at(name), total, count.less, count.more, count.like);
+      "By {} the heads are {} (mean HDI {:.3f}, random {:.3f}; layers of {} below random: {}, above: {}, "
+      "within two "
+      "standard deviations: {}).",
+      name, verdict, summary.mean_hdi.at(name), summary.mean_baseline.at(name), total, count.less, count.more,
+      count.like);
 }
 
 std::string redundancy_sentence(const AuditReport& report, const SummaryFacts& summary) {
@@ -113,16 +117,19 @@ std::string redundancy_sentence(const AuditReport& report, const SummaryFacts& s
   double heads = 0.0;
   int layers = 0;
   for (const LayerFacts& layer : report.layers)
-    if (const SourceFacts* facts = find_source(layer, report.options.source); facts && facts->diversity.n_eff_2) {
+    if (const SourceFacts* facts = find_source(layer, report.options.source);
+        facts && facts->diversity.n_eff_2) {
       heads += facts->n_heads - static_cast<int>(facts->heads_left_out.size());
       ++layers;
     }
-  std::string text = fmt::format("A layer's {:.1f} heads count as {:.1f} effective ones on average, and {} of their pairs overlap "
-                                 "more than chance allows", heads / layers, found->second, summary.n_pairs_aligned);
+  std::string text = fmt::format(
+      "A layer's {:.1f} heads count as {:.1f} effective ones on average; pairs that overlap more "
+      "than chance allows: {}",
+      heads / layers, found->second, summary.n_pairs_aligned);
   const auto worst = most_redundant(report, report.options.source, 1);
   if (summary.n_pairs_aligned > 0 && !worst.empty())
-    text += fmt::format("; the closest are heads {} and {} of layer {} (overlap {:.3f})", worst[0].pair->a, worst[0].pair->b,
-                        layer_label(report, *worst[0].layer), *worst[0].pair->overlap);
+    text += fmt::format(", the closest being heads {} and {} of layer {} (overlap {:.3f})", worst[0].pair->a,
+                        worst[0].pair->b, layer_label(report, *worst[0].layer), *worst[0].pair->overlap);
   return text + ".";
 }
 
@@ -131,7 +138,8 @@ std::string redundancy_sentence(const AuditReport& report, const SummaryFacts& s
 std::vector<ThresholdFacts> judge_thresholds(const AuditReport& report) {
   std::vector<ThresholdFacts> thresholds;
   if (report.options.min_hdi) thresholds.push_back(judge_min_hdi(report, *report.options.min_hdi));
-  if (report.options.max_redundant) thresholds.push_back(judge_max_redundant(report, *report.options.max_redundant));
+  if (report.options.max_redundant)
+    thresholds.push_back(judge_max_redundant(report, *report.options.max_redundant));
   return thresholds;
 }
 

@@ -18,7 +18,8 @@ Matrix equicorrelated(Index n, double rho) {
 TEST(Diversity, OfEquicorrelatedHeadsInClosedForm) {
   const double rho = 0.25;
   const Index n = 6;
-  const Diversity found = diversity({"score", equicorrelated(n, rho)}, Baseline{1.0, 0.01, "closed form"}, 1.2);
+  const Diversity found =
+      diversity({"score", equicorrelated(n, rho)}, Baseline{1.0, 0.01, "closed form"}, 1.2);
   const double large = 1 + 5 * rho, small = 1 - rho;
   EXPECT_NEAR(*found.hdi, 1 - rho, 1e-15);
   EXPECT_NEAR(*found.z, -25.0, 1e-10);

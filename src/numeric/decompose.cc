@@ -22,12 +22,12 @@ lapack_int stride(Index outer) { return std::max<lapack_int>(1, lapack_size(oute
 
 void raw_multiply_transposed(MatrixView a, MatrixView b, MatrixSpan c) {
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, lapack_size(a.rows()), lapack_size(b.rows()),
-              lapack_size(a.cols()), 1.0, a.data(), stride(a.outerStride()), b.data(), stride(b.outerStride()), 0.0,
-              c.data(), stride(c.outerStride()));
+              lapack_size(a.cols()), 1.0, a.data(), stride(a.outerStride()), b.data(),
+              stride(b.outerStride()), 0.0, c.data(), stride(c.outerStride()));
 }
 
-// Old OpenBLAS releases choose kernels that miscompute on processors newer than they are; a wrong product here
-// would make every number wrong, so one product is compared with plain loops before the first use.
+// Old OpenBLAS releases choose kernels that miscompute on processors newer than they are; a wrong product
+// here would make every number wrong, so one product is compared with plain loops before the first use.
 void check_blas() {
   constexpr Index m = 37, n = 29, d = 131;
   Matrix a(m, d), b(n, d), c(m, n);
@@ -39,8 +39,9 @@ void check_blas() {
       double sum = 0.0;
       for (Index p = 0; p < d; ++p) sum += a(i, p) * b(j, p);
       if (sum != c(i, j))  // small integers: both are exact
-        throw std::runtime_error("the installed OpenBLAS multiplies matrices wrongly on this processor; update it, or "
-                                 "set OPENBLAS_CORETYPE=Haswell");
+        throw std::runtime_error(
+            "the installed OpenBLAS multiplies matrices wrongly on this processor; update it, or "
+            "set OPENBLAS_CORETYPE=Haswell");
     }
 }
 
@@ -72,8 +73,9 @@ Vector singular_values(MatrixView a) {
   Vector s(std::min(a.rows(), a.cols()));
   if (s.size() == 0) return s;
   double unused = 0.0;
-  require_success("dgesdd", LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'N', lapack_size(a.cols()), lapack_size(a.rows()),
-                                           work.data(), stride(a.cols()), s.data(), &unused, 1, &unused, 1));
+  require_success("dgesdd",
+                  LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'N', lapack_size(a.cols()), lapack_size(a.rows()),
+                                 work.data(), stride(a.cols()), s.data(), &unused, 1, &unused, 1));
   return s;
 }
 
@@ -84,9 +86,9 @@ ThinSvd thin_svd(MatrixView a) {
   Matrix work = a;
   ThinSvd svd{Matrix(a.rows(), rank), Vector(rank), Matrix(rank, a.cols())};
   if (rank == 0) return svd;
-  require_success("dgesdd", LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', lapack_size(a.cols()), lapack_size(a.rows()),
-                                           work.data(), stride(a.cols()), svd.s.data(), svd.vt.data(),
-                                           stride(a.cols()), svd.u.data(), stride(rank)));
+  require_success("dgesdd", LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', lapack_size(a.cols()),
+                                           lapack_size(a.rows()), work.data(), stride(a.cols()), svd.s.data(),
+                                           svd.vt.data(), stride(a.cols()), svd.u.data(), stride(rank)));
   return svd;
 }
 
@@ -136,8 +138,8 @@ void multiply_transposed(MatrixView a, MatrixView b, MatrixSpan c) {
 void multiply(MatrixView a, MatrixView b, MatrixSpan c) {
   prepare_blas();
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, lapack_size(a.rows()), lapack_size(b.cols()),
-              lapack_size(a.cols()), 1.0, a.data(), stride(a.outerStride()), b.data(), stride(b.outerStride()), 0.0,
-              c.data(), stride(c.outerStride()));
+              lapack_size(a.cols()), 1.0, a.data(), stride(a.outerStride()), b.data(),
+              stride(b.outerStride()), 0.0, c.data(), stride(c.outerStride()));
 }
 
 }  // namespace headspan

@@ -11,7 +11,9 @@
 namespace headspan {
 namespace {
 
-Matrix random_matrix(Index rows, Index cols, std::uint64_t seed) { return RandomStream(seed, 0).normal_matrix(rows, cols); }
+Matrix random_matrix(Index rows, Index cols, std::uint64_t seed) {
+  return RandomStream(seed, 0).normal_matrix(rows, cols);
+}
 
 TEST(SingularValues, AgreeWithJacobi) {
   for (const auto& [m, n] : {std::pair<Index, Index>{1, 1}, {7, 3}, {3, 7}, {40, 40}, {5, 200}}) {

@@ -16,12 +16,18 @@ std::string message(FileFault fault, const FilePlace& place, const std::string& 
 
 const char* to_string(FileFault fault) {
   switch (fault) {
-    case FileFault::missing: return "missing";
-    case FileFault::unreadable: return "unreadable";
-    case FileFault::truncated: return "truncated";
-    case FileFault::malformed: return "malformed";
-    case FileFault::unsupported: return "unsupported";
-    case FileFault::refused: return "refused";
+    case FileFault::missing:
+      return "missing";
+    case FileFault::unreadable:
+      return "unreadable";
+    case FileFault::truncated:
+      return "truncated";
+    case FileFault::malformed:
+      return "malformed";
+    case FileFault::unsupported:
+      return "unsupported";
+    case FileFault::refused:
+      return "refused";
   }
   throw ArgumentError("to_string(FileFault): value outside the enumeration");
 }

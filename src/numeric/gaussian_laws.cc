@@ -13,20 +13,24 @@ namespace {
 /// log(exp(x) - 1) for x > 0, without overflow for large x or cancellation for small x.
 double log_expm1(double x) { return x > 30.0 ? x + std::log1p(-std::exp(-x)) : std::log(std::expm1(x)); }
 
-/// log det(I - gram / root) by elimination. The part subtracted from the identity is carried instead of the difference: it
-/// only ever grows by positive terms, so that small overlaps and wide bandwidths lose no digits.
+/// log det(I - gram / root) by elimination. The part subtracted from the identity is carried instead of the
+/// difference: it only ever grows by positive terms, so that small overlaps and wide bandwidths lose no
+/// digits.
 double log_det_complement(const Matrix& gram, double root) {
   Eigen::MatrixXd taken = gram / root;
   double log_det = 0.0;
   for (Index j = 0; j < taken.rows(); ++j) {
     const double pivot = taken(j, j);
     if (!(pivot < 1.0))
-      throw ArgumentError("log_v_product: the cross product has singular values above 1, so its frames are not "
-                          "orthonormal");
+      throw ArgumentError(
+          "log_v_product: the cross product has singular values above 1, so its frames are not "
+          "orthonormal");
     log_det += std::log1p(-pivot);
     const Index left = taken.rows() - j - 1;
     const Vector column = taken.col(j).tail(left);
-    taken.bottomRightCorner(left, left).selfadjointView<Eigen::Lower>().rankUpdate(column, 1.0 / (1.0 - pivot));
+    taken.bottomRightCorner(left, left)
+        .selfadjointView<Eigen::Lower>()
+        .rankUpdate(column, 1.0 / (1.0 - pivot));
   }
   return log_det;
 }

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/SVD>
-
 #include <cmath>
 #include <numbers>
 

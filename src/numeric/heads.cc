@@ -39,8 +39,8 @@ void check_shapes(const LayerHeads& heads) {
   check_equal("query and output n_heads must agree", heads.query.n_heads, heads.output.n_heads);
   check_equal("keys and values must read the same width", heads.key.width(), heads.value.width());
   if (heads.query.n_heads % heads.key.n_heads != 0)
-    throw ArgumentError(fmt::format("{} query heads cannot share {} key/value heads evenly", heads.query.n_heads,
-                                    heads.key.n_heads));
+    throw ArgumentError(fmt::format("{} query heads cannot share {} key/value heads evenly",
+                                    heads.query.n_heads, heads.key.n_heads));
   check_gain("query_gain", heads.query_gain, heads.query.weight.rows());
   check_gain("key_gain", heads.key_gain, heads.key.weight.rows());
 }

@@ -24,8 +24,7 @@ struct ThreadLimit::Control {
 
 ThreadLimit::ThreadLimit(int n_threads) {
   if (n_threads < 0) throw ArgumentError("n_threads must be 0 (all cores) or positive");
-  if (n_threads > 0)
-    control_ = std::make_unique<Control>(static_cast<std::size_t>(n_threads));
+  if (n_threads > 0) control_ = std::make_unique<Control>(static_cast<std::size_t>(n_threads));
 }
 ThreadLimit::~ThreadLimit() = default;
 

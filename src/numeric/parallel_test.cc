@@ -18,7 +18,11 @@ TEST(ParallelFor, RunsEachIndexOnce) {
 }
 
 TEST(ParallelFor, RethrowsAndTakesNothing) {
-  EXPECT_THROW(parallel_for(10, [](Index i) { if (i == 5) throw std::runtime_error("five"); }), std::runtime_error);
+  EXPECT_THROW(parallel_for(10,
+                            [](Index i) {
+                              if (i == 5) throw std::runtime_error("five");
+                            }),
+               std::runtime_error);
   int calls = 0;
   parallel_for(0, [&](Index) { ++calls; });
   EXPECT_EQ(calls, 0);

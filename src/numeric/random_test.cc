@@ -1,8 +1,7 @@
 #include "headspan/numeric/random.h"
 
-#include <gtest/gtest.h>
-
 #include <Random123/philox.h>
+#include <gtest/gtest.h>
 
 #include <cmath>
 

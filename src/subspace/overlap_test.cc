@@ -42,8 +42,8 @@ TEST(CompareBeta, IsExactForLines) {
 }
 
 TEST(CompareBeta, StatesTheTailThatANormalLawMisses) {
-  // k = 1, large d: d cos^2 is chi-square with one degree of freedom, so three standard deviations above the mean
-  // have one-sided probability erfc(sqrt((1 + 3 sqrt 2)/2)) = 0.0220, not the normal law's 0.0013.
+  // k = 1, large d: d cos^2 is chi-square with one degree of freedom, so three standard deviations above the
+  // mean have one-sided probability erfc(sqrt((1 + 3 sqrt 2)/2)) = 0.0220, not the normal law's 0.0013.
   const MomentLaw law = overlap_law(1, 1, 4096);
   const Comparison comparison = compare_beta(law.mean + 3.0 * std::sqrt(law.variance), law);
   EXPECT_NEAR(*comparison.p / 2.0, std::erfc(std::sqrt((1.0 + 3.0 * std::sqrt(2.0)) / 2.0)), 5e-5);

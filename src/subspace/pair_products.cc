@@ -52,13 +52,12 @@ void fill_energy(const Matrix& gram, Index k, Tile a, Tile b, Matrix& out) {
 /// The tile of query heads that read the tile `kv` of key/value heads.
 Tile query_tile(Tile kv, Index group) { return {kv.first * group, kv.count * group}; }
 
-/// sum of left o right over the blocks of each pair of query heads; `left` has a block per query head, `right` one
-/// per key/value head.
-void fill_map(const Matrix& left, const Matrix& right, Index k, Index group, Tile kv_a, Tile kv_b, Matrix& out) {
+/// sum of left o right over the blocks of each pair of query heads; `left` has a block per query head,
+/// `right` one per key/value head.
+void fill_map(const Matrix& left, const Matrix& right, Index k, Index group, Tile kv_a, Tile kv_b,
+              Matrix& out) {
   fill(query_tile(kv_a, group), query_tile(kv_b, group), out, [&](Index i, Index j) {
-    return left.block(i * k, j * k, k, k)
-        .cwiseProduct(right.block(i / group * k, j / group * k, k, k))
-        .sum();
+    return left.block(i * k, j * k, k, k).cwiseProduct(right.block(i / group * k, j / group * k, k, k)).sum();
   });
 }
 

@@ -44,7 +44,9 @@ TEST(WeightProducts, EqualTheDefinitions) {
              (heads.key_gain.segment(i / 2 * 32, 32).asDiagonal() * heads.key.head(i / 2));
     };
     EXPECT_NEAR(maps.score(h, l), score_map(h).cwiseProduct(score_map(l)).sum(), 1e-9 * maps.score(h, h));
-    const auto value_map = [&](Index i) -> Matrix { return heads.output.head(i).transpose() * heads.value.head(i / 2); };
+    const auto value_map = [&](Index i) -> Matrix {
+      return heads.output.head(i).transpose() * heads.value.head(i / 2);
+    };
     EXPECT_NEAR(maps.output_value(h, l), value_map(h).cwiseProduct(value_map(l)).sum(),
                 1e-9 * maps.output_value(h, h));
     EXPECT_NEAR(products.output_energy(h, l),
@@ -77,7 +79,8 @@ TEST(OverlapProducts, CountEachPairOnceAndEqualTheFrobeniusNorm) {
   std::mutex mutex;
   std::multiset<std::pair<Index, Index>> seen;
   const Matrix overlaps = overlap_products(stacked, block, [&](Index a, Index b, MatrixView cross) {
-    const Matrix expected = stacked.middleRows(a * block, block) * stacked.middleRows(b * block, block).transpose();
+    const Matrix expected =
+        stacked.middleRows(a * block, block) * stacked.middleRows(b * block, block).transpose();
     const std::lock_guard lock(mutex);
     EXPECT_LT((cross - expected).norm(), 1e-12);
     seen.emplace(a, b);

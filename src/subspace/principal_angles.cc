@@ -24,7 +24,8 @@ Vector sines(MatrixView u, MatrixView v, MatrixView cross) {
 
 Vector principal_angles(MatrixView u, MatrixView v) {
   if (u.cols() != v.cols())
-    throw ArgumentError(fmt::format("principal_angles: subspaces of {} and {} dimensions", u.cols(), v.cols()));
+    throw ArgumentError(
+        fmt::format("principal_angles: subspaces of {} and {} dimensions", u.cols(), v.cols()));
   Matrix cross(u.rows(), v.rows());
   multiply_transposed(u, v, cross);
   return principal_angles(u, v, cross);

@@ -51,7 +51,8 @@ void check(Index k, Index d, const Sampling& sampling) {
 }
 
 /// sample(i, stream) for every i, one row each.
-Matrix draw(const Sampling& sampling, Index columns, const std::function<void(RandomStream&, double*)>& sample) {
+Matrix draw(const Sampling& sampling, Index columns,
+            const std::function<void(RandomStream&, double*)>& sample) {
   Matrix rows(sampling.n_samples, columns);
   parallel_for(sampling.n_samples, [&](Index i) {
     RandomStream random(sampling.seed, static_cast<std::uint64_t>(i));
@@ -60,7 +61,9 @@ Matrix draw(const Sampling& sampling, Index columns, const std::function<void(Ra
   return rows;
 }
 
-double variance(const Vector& x) { return (x.array() - x.mean()).square().sum() / static_cast<double>(x.size() - 1); }
+double variance(const Vector& x) {
+  return (x.array() - x.mean()).square().sum() / static_cast<double>(x.size() - 1);
+}
 
 }  // namespace
 
@@ -95,8 +98,8 @@ PairMoments random_kernel(Index k, Index d, const GaussianKernelLaw& law, const 
   check(k, d, sampling);
   if (k > d) throw ArgumentError("random_kernel: a subspace cannot have more dimensions than its space");
   const Matrix rows = draw(sampling, 1, [&](RandomStream& random, double* out) {
-    // One subspace spans the leading k axes; the other is the row space of [along rest], whose first k columns after
-    // orthonormalising are the cross product: R^-1 along, R R^T = along along^T + rest rest^T.
+    // One subspace spans the leading k axes; the other is the row space of [along rest], whose first k
+    // columns after orthonormalising are the cross product: R^-1 along, R R^T = along along^T + rest rest^T.
     const Matrix along = random.normal_matrix(k, k);
     const Matrix rest = bartlett(random, k, d - k);
     Matrix gram = outer(along, along);

@@ -21,7 +21,8 @@ Direct direct_energy(Index k, Index d, int n) {
   Vector first(n), second(n);
   for (int i = 0; i < n; ++i) {
     RandomStream random(99, static_cast<std::uint64_t>(i));
-    const Matrix w1 = random.normal_matrix(k, d), w2 = random.normal_matrix(k, d), w3 = random.normal_matrix(k, d);
+    const Matrix w1 = random.normal_matrix(k, d), w2 = random.normal_matrix(k, d),
+                 w3 = random.normal_matrix(k, d);
     const auto norm = [](const Matrix& w) { return (w * w.transpose()).norm(); };
     first(i) = (w1 * w2.transpose()).squaredNorm() / (norm(w1) * norm(w2));
     second(i) = (w1 * w3.transpose()).squaredNorm() / (norm(w1) * norm(w3));

@@ -12,9 +12,10 @@ class Cancelled : public std::runtime_error {
   Cancelled() : std::runtime_error("cancelled") {}
 };
 
-/// Audits every attention layer, one at a time. Peak memory: the largest layer's Q, K, V and O in double plus a
-/// constant and the facts. Results do not depend on the thread count. Throws ArgumentError for options that make no
-/// sense for the model (covariance of the wrong size); what is wrong with one layer becomes its row's status.
+/// Audits every attention layer, one at a time. Peak memory: the largest layer's Q, K, V and O in double plus
+/// a constant and the facts. Results do not depend on the thread count. Throws ArgumentError for options that
+/// make no sense for the model (covariance of the wrong size); what is wrong with one layer becomes its row's
+/// status.
 AuditReport audit(const checkpoint::Model& model, const AuditOptions& options, const Progress& progress = {});
 
 /// Facts of one layer from its weights alone, for callers with weights from elsewhere.

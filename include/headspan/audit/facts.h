@@ -31,11 +31,12 @@ const char* to_string(Direction direction);
 /// Two heads in one source.
 struct PairFacts {
   Source source{};
-  int a = 0, b = 0;                      ///< a < b
-  std::optional<double> overlap;         ///< R_ab; empty where a head has no value in this source
-  std::optional<double> z, p, q;         ///< against independent random heads; q: Benjamini-Hochberg per layer and source
-  Direction direction = Direction::none; ///< significant at alpha, and which way
-  int forced_zero_angles = 0;            ///< max(0, k_a + k_b - d)
+  int a = 0, b = 0;               ///< a < b
+  std::optional<double> overlap;  ///< R_ab; empty where a head has no value in this source
+  std::optional<double> z, p,
+      q;  ///< against independent random heads; q: Benjamini-Hochberg per layer and source
+  Direction direction = Direction::none;      ///< significant at alpha, and which way
+  int forced_zero_angles = 0;                 ///< max(0, k_a + k_b - d)
   std::optional<std::vector<double>> angles;  ///< radians, largest first; only for pairs that are shown
 };
 
@@ -48,7 +49,7 @@ struct SourceFacts {
   std::string reason;               ///< why there is no value at all, or no comparison ("one head")
   int n_heads = 0;                  ///< of this source: n_kv_heads for key, value and kernel sources
   int n_significant_aligned = 0, n_significant_repelled = 0;
-  Matrix matrix;                    ///< [n_heads, n_heads]; NaN rows for heads left out; empty if no value at all
+  Matrix matrix;  ///< [n_heads, n_heads]; NaN rows for heads left out; empty if no value at all
 };
 
 /// One query head with the key/value head it reads.
@@ -63,11 +64,11 @@ struct HeadFacts {
 
 /// How well the weights themselves support the order of a fused matrix that the layout states.
 struct RoleFacts {
-  std::string stated;                   ///< code the layout states
-  std::string best;                     ///< code the weights support most; empty where there is no alternative
-  std::map<std::string, double> scores; ///< candidate code -> evidence, -log10 of a p-value
-  double confidence = 0.0;              ///< in [0, 1]; decided from subspace::kRoleConfidence up
-  std::string verdict;                  ///< "agrees", "contradicts", "cannot tell"
+  std::string stated;  ///< code the layout states
+  std::string best;    ///< code the weights support most; empty where there is no alternative
+  std::map<std::string, double> scores;  ///< candidate code -> evidence, -log10 of a p-value
+  double confidence = 0.0;               ///< in [0, 1]; decided from subspace::kRoleConfidence up
+  std::string verdict;                   ///< "agrees", "contradicts", "cannot tell"
 };
 
 struct LayerFacts {
@@ -96,21 +97,23 @@ struct ModelFacts {
 
 /// A threshold set by the user, and the layers across it.
 struct ThresholdFacts {
-  std::string rule;                    ///< "min_hdi" or "max_redundant"
+  std::string rule;  ///< "min_hdi" or "max_redundant"
   double limit = 0.0;
   Source source{};
-  std::optional<double> value;         ///< smallest HDI met (empty: no layer has one), or aligned pairs over the model
+  std::optional<double>
+      value;  ///< smallest HDI met (empty: no layer has one), or aligned pairs over the model
   std::vector<std::string> offenders;  ///< layer labels
   bool crossed = false;
 };
 
 struct SummaryFacts {
   int n_layers = 0, n_layers_ok = 0;
-  int n_heads = 0;                     ///< distinct stored query heads over the layers read
+  int n_heads = 0;                                ///< distinct stored query heads over the layers read
   int n_pairs_aligned = 0, n_pairs_repelled = 0;  ///< of the chosen source
-  std::map<std::string, double> mean_hdi, mean_baseline, mean_n_eff_2;  ///< source -> mean over layers that have it
-  std::vector<std::string> reading;    ///< two plain sentences
-  bool complete = true;                ///< every layer and head ok
+  std::map<std::string, double> mean_hdi, mean_baseline,
+      mean_n_eff_2;                  ///< source -> mean over layers that have it
+  std::vector<std::string> reading;  ///< two plain sentences
+  bool complete = true;              ///< every layer and head ok
 };
 
 struct AuditReport {

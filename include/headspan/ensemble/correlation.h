@@ -21,13 +21,14 @@ struct Baseline {
   std::string method;  ///< "closed form", "1024 sampled pairs, seed 0" ...
 };
 
-/// HDI and companions of one correlation matrix, with what they are to be compared with. Empty members are undefined.
+/// HDI and companions of one correlation matrix, with what they are to be compared with. Empty members are
+/// undefined.
 struct Diversity {
   std::optional<double> hdi;  ///< 1 - mean_{h != l} R_hl; undefined for one head
   std::optional<double> baseline, baseline_sd;
-  std::optional<double> z;    ///< (hdi - baseline) / baseline_sd; negative: more alike than random heads
+  std::optional<double> z;  ///< (hdi - baseline) / baseline_sd; negative: more alike than random heads
   std::string z_method;
-  std::optional<double> bound, headroom;  ///< greatest possible HDI; bound - hdi
+  std::optional<double> bound, headroom;              ///< greatest possible HDI; bound - hdi
   std::optional<double> n_eff_1, n_eff_2, n_eff_inf;  ///< Hill numbers of the eigenvalues of R / H
 };
 
@@ -39,7 +40,8 @@ Diversity diversity(const CorrelationMatrix& correlation, const std::optional<Ba
 /// 1 - mean_{h != l} R_hl = H/(H-1) (1 - 1^T R 1 / H^2); empty for H < 2.
 std::optional<double> head_diversity_index(MatrixView correlation);
 
-/// Benjamini-Hochberg adjusted p-values q_(i) = min_{j >= i} p_(j) m / j, in the order given. Throws ArgumentError on p outside [0, 1].
+/// Benjamini-Hochberg adjusted p-values q_(i) = min_{j >= i} p_(j) m / j, in the order given. Throws
+/// ArgumentError on p outside [0, 1].
 Vector benjamini_hochberg(VectorView p);
 
 }  // namespace headspan::ensemble

@@ -5,8 +5,8 @@
 
 namespace headspan {
 
-/// Singular values of A, largest first. Throws ArgumentError on a non-finite entry; std::runtime_error if LAPACK
-/// does not converge. Cost O(m n min(m,n)). Accuracy: absolute error a modest multiple of 2^-53 |A|_2.
+/// Singular values of A, largest first. Throws ArgumentError on a non-finite entry; std::runtime_error if
+/// LAPACK does not converge. Cost O(m n min(m,n)). Accuracy: absolute error a modest multiple of 2^-53 |A|_2.
 Vector singular_values(MatrixView a);
 
 /// A = U diag(s) V^T, thin. `u` [m, r], `vt` [r, n], r = min(m, n), s largest first.

@@ -9,10 +9,11 @@ namespace headspan {
 
 /// One projection of a layer, heads stacked: head h is rows [h*head_dim, (h+1)*head_dim).
 struct HeadWeights {
-  Matrix weight;               ///< [n_heads*head_dim, width]; empty where the layer has no such projection
+  Matrix weight;  ///< [n_heads*head_dim, width]; empty where the layer has no such projection
   Index n_heads = 0;
   Index head_dim = 0;
-  double unit_roundoff = 0.0;  ///< of the type the weights were stored in (2^-8 for BF16): sets the rank tolerance
+  double unit_roundoff =
+      0.0;  ///< of the type the weights were stored in (2^-8 for BF16): sets the rank tolerance
 
   Index width() const { return weight.cols(); }
   auto head(Index h) const { return weight.middleRows(h * head_dim, head_dim); }

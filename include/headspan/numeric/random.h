@@ -8,8 +8,8 @@
 
 namespace headspan {
 
-/// A stream of random numbers named by (seed, stream): Philox 4x64-10 [salmon2011]. Usable as a standard uniform
-/// random bit generator.
+/// A stream of random numbers named by (seed, stream): Philox 4x64-10 [salmon2011]. Usable as a standard
+/// uniform random bit generator.
 class RandomStream {
  public:
   using result_type = std::uint64_t;

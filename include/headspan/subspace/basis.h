@@ -14,12 +14,12 @@ struct Basis {
   Index rank() const { return frame.rows(); }
 };
 
-/// What noise of the storage type puts on a singular value: u |W|_F (sqrt k + sqrt d) / sqrt(3 k d), and never less than
-/// what computing in double puts there, 2^-52 sqrt(k) |W|_F.
+/// What noise of the storage type puts on a singular value: u |W|_F (sqrt k + sqrt d) / sqrt(3 k d), and
+/// never less than what computing in double puts there, 2^-52 sqrt(k) |W|_F.
 double rank_tolerance(double frobenius_norm, Index k, Index d, double unit_roundoff);
 
-/// Frame of the rows of `head` [k, d], rank by singular values against rank_tolerance. A zero head has rank 0.
-/// Throws ArgumentError on non-finite entries. Cost O(k^2 d).
+/// Frame of the rows of `head` [k, d], rank by singular values against rank_tolerance. A zero head has rank
+/// 0. Throws ArgumentError on non-finite entries. Cost O(k^2 d).
 Basis orthonormal_basis(MatrixView head, double unit_roundoff);
 
 }  // namespace headspan::subspace

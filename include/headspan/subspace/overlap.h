@@ -18,12 +18,13 @@ struct MomentLaw {
   double mean = 0.0, variance = 0.0, lower = 0.0, upper = 1.0;
 };
 
-/// O = |U_1 U_2^T|_F^2 of independent uniformly random subspaces of dimensions k, l in R^d: mean kl/d, variance
-/// 2kl(d-k)(d-l) / (d^2 (d-1)(d+2)), range [max(0, k+l-d), min(k, l)]. Throws ArgumentError unless 1 <= k, l <= d.
+/// O = |U_1 U_2^T|_F^2 of independent uniformly random subspaces of dimensions k, l in R^d: mean kl/d,
+/// variance 2kl(d-k)(d-l) / (d^2 (d-1)(d+2)), range [max(0, k+l-d), min(k, l)]. Throws ArgumentError unless 1
+/// <= k, l <= d.
 MomentLaw overlap_law(Index k, Index l, Index d);
 
-/// Two-sided p by the beta law on the range matched to both moments: exact for O at k = l = 1, and right in the tail where
-/// a normal law is off by an order of magnitude.
+/// Two-sided p by the beta law on the range matched to both moments: exact for O at k = l = 1, and right in
+/// the tail where a normal law is off by an order of magnitude.
 Comparison compare_beta(double value, const MomentLaw& law);
 
 /// Two-sided p by the normal law.
