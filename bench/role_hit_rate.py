@@ -65,7 +65,8 @@ def exchanged(order: Order) -> Order:
 
 def unit_rows(x: Array) -> Array:
     norm = np.linalg.norm(x, axis=1, keepdims=True)
-    return np.divide(x, norm, out=np.zeros_like(x), where=norm > 0)
+    out: Array = np.divide(x, norm, out=np.zeros_like(x), where=norm > 0)
+    return out
 
 
 def profile(energies: Array) -> Array:
@@ -98,7 +99,8 @@ def features(matrix: Array, head_dim: int) -> Features:
 
 
 def centred(m: Array) -> Array:
-    return m - m.mean(0) - m.mean(1, keepdims=True) + m.mean()
+    out: Array = m - m.mean(0) - m.mean(1, keepdims=True) + m.mean()
+    return out
 
 
 def pairing_z(correlations: Array) -> float:
@@ -117,7 +119,7 @@ def pairing_evidence(z: list[float], n_groups: int) -> float:
 def mean_kernel(kernels: list[Array]) -> Array | None:
     parts = [centred(k) for k in kernels]
     parts = [k / np.trace(k) for k in parts if np.trace(k) > NO_VARIATION]
-    return sum(parts) / len(parts) if parts else None
+    return np.mean(parts, axis=0) if parts else None
 
 
 def share_evidence(kernel: Array | None, order: Order) -> float:
@@ -130,10 +132,10 @@ def share_evidence(kernel: Array | None, order: Order) -> float:
         projection[np.ix_(role, role)] += 1.0 / len(role)
 
     def spread(m: Array) -> float:
-        return (n - 1) * (m**2).sum() - np.trace(m) ** 2
+        return float((n - 1) * (m**2).sum() - np.trace(m) ** 2)
 
     def diagonal(m: Array) -> float:
-        return n * (n + 1) * (np.diag(m) ** 2).sum() - (n - 1) * (np.trace(m) ** 2 + 2 * (m**2).sum())
+        return float(n * (n + 1) * (np.diag(m) ** 2).sum() - (n - 1) * (np.trace(m) ** 2 + 2 * (m**2).sum()))
 
     variance = 2 * spread(kernel) * spread(projection) / ((n - 1) ** 2 * (n + 1) * (n - 2))
     variance += diagonal(kernel) * diagonal(projection) / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
@@ -207,7 +209,8 @@ class Layer:
 
     def subset(self, groups: Array) -> Layer:
         def take(matrix: Array, n: int) -> Array:
-            return matrix.reshape(self.n_kv_heads, n * self.head_dim, -1)[groups].reshape(-1, matrix.shape[1])
+            out: Array = matrix.reshape(self.n_kv_heads, n * self.head_dim, -1)[groups].reshape(-1, matrix.shape[1])
+            return out
 
         r = self.n_heads // self.n_kv_heads
         parts = take(self.query, r), take(self.key, 1), take(self.value, 1), take(self.output, r)

@@ -197,6 +197,7 @@ void judge_layer(const LayerProducts& products, LayerFacts& facts) {
   for (const HeadFacts& head : facts.heads)
     if (head.status != Status::ok) ++count[head.status];
   std::vector<std::string> reasons;
+  reasons.reserve(count.size() + 1);
   for (const auto& [status, n] : count)
     reasons.push_back(fmt::format("{} of {} heads {}", n, facts.heads.size(), to_string(status)));
   if (!products.input_reason.empty()) reasons.push_back(products.input_reason);

@@ -98,8 +98,12 @@ LayoutChoice choose_layout(const Container& container, const ModelOptions& optio
     return has_type(row, types) && conditions_hold(row, config);
   };
 
-  if (const Best best = best_of(filtered(options.layouts, by_name), container, true); best.row)
-    return {*best.row, best.prefixes, {"layout " + best.row->name + " from the user's file"}};
+  // The user's rows first, and among them as among the built-in ones the stated model_type before the names.
+  for (const bool by_shape : {false, true}) {
+    const Rows rows = by_shape ? filtered(options.layouts, by_name) : filtered(options.layouts, by_type);
+    if (const Best best = best_of(rows, container, by_shape); best.row)
+      return {*best.row, best.prefixes, {"layout " + best.row->name + " from the user's file"}};
+  }
   if (const Best best = best_of(filtered(builtin_layouts(), by_type), container, false); best.row)
     return {*best.row, best.prefixes, {}};
   const Best best = best_of(filtered(builtin_layouts(), by_name), container, true);

@@ -19,7 +19,7 @@ import torch
 import transformers
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from oracle import audit, families  # noqa: E402
+from oracle import audit, families
 
 EXTRA: dict[str, Any] = {
     "vocab_size": 50, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "intermediate_size": 16,

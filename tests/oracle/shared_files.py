@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from . import safetensors_file
 from .audit import Array, Layer, Norm
 from .families import Truth
@@ -54,4 +56,19 @@ def chronos(folder: Path) -> list[Truth]:
                 cross=cross,
             )
             out.append(Truth(f"{place}{attention}.q.weight", n, "cross" if cross else "self", layer))
+    return out
+
+
+def char_gpt(folder: Path) -> list[Truth]:
+    """The example of this repository: a nanoGPT of five layers, 8 heads of dimension 18."""
+    tensors = safetensors_file.read(folder / "model.safetensors")
+    out = []
+    for n in range(5):
+        at = f"transformer.h.{n}."
+        fused, dtype = tensors[at + "attn.c_attn.weight"]
+        q, k, v = (split(part, 8) for part in np.split(fused, 3))
+        o = split(tensors[at + "attn.c_proj.weight"][0].T, 8)
+        norm = Norm("layer", tensors[at + "ln_1.weight"][0])
+        layer = Layer(q, k, v, o, roundoff=safetensors_file.ROUNDOFF[dtype], norm=norm)
+        out.append(Truth(at + "attn.c_attn.weight", n, "self", layer))
     return out

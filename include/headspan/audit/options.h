@@ -42,7 +42,7 @@ struct AuditOptions {
   std::optional<std::int64_t> max_redundant;  ///< threshold on the aligned pairs of `source` over the model
   Source source = Source::query_subspace;
   std::uint64_t seed = 0;  ///< of the sampled baselines
-  int n_samples = 2048;    ///< pairs sampled for a baseline
+  int n_samples = 512;     ///< pairs sampled for a baseline
   int n_threads = 0;       ///< 0: all cores
 };
 

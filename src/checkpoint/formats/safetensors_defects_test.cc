@@ -88,7 +88,7 @@ void add_duplicates_and_metadata(std::vector<Defect>& all) {
                  8 + 1 + w.size() + 1, "w", "twice"});
   all.push_back({"one key of a tensor twice",
                  safetensors(R"({"w":{"dtype":"F32","shape":[1],"shape":[1],"data_offsets":[0,4]}})", "abcd"),
-                 kMalformed, 8 + 31, "shape", "twice"});
+                 kMalformed, 8 + 32, "shape", "twice"});
   all.push_back({"one metadata key twice", safetensors(R"({"__metadata__":{"a":"1","a":"2"}})"), kMalformed,
                  8 + 25, "a", "twice"});
   all.push_back({"metadata number",
