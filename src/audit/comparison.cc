@@ -7,13 +7,6 @@
 namespace headspan::audit {
 namespace {
 
-std::vector<int> heads_with_value(const SourceMatrix& source) {
-  std::vector<int> heads;
-  for (int h = 0; h < source.values.rows(); ++h)
-    if (!std::binary_search(source.left_out.begin(), source.left_out.end(), h)) heads.push_back(h);
-  return heads;
-}
-
 ensemble::Diversity source_diversity(const SourceMatrix& source) {
   const std::vector<int> heads = heads_with_value(source);
   if (heads.empty()) return {};

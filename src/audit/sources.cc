@@ -11,13 +11,6 @@ namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
-std::vector<int> present(const SourceMatrix& source) {
-  std::vector<int> heads;
-  for (int h = 0; h < source.values.rows(); ++h)
-    if (!std::binary_search(source.left_out.begin(), source.left_out.end(), h)) heads.push_back(h);
-  return heads;
-}
-
 /// P_ab / sqrt(P_aa P_bb), heads with P_aa = 0 left out.
 SourceMatrix normalised(Source name, const Matrix& products) {
   SourceMatrix source;
@@ -63,7 +56,7 @@ SourceMatrix subspace_source(Source name, const Matrix& overlaps, const std::vec
     return subspace::compare_beta(value * std::sqrt(static_cast<double>(ka) * kb),
                                   subspace::overlap_law(ka, kb, width));
   };
-  const std::vector<int> heads = present(source);
+  const std::vector<int> heads = heads_with_value(source);
   if (heads.size() < 2) return source;
   double mean = 0.0, variance = 0.0, dimensions = 0.0;
   for_pairs(heads, [&](int a, int b) {
@@ -87,7 +80,7 @@ SourceMatrix energy_source(Source name, const Matrix& products, Index k, Index w
   const subspace::MomentLaw law{mean, sampled.variance, 0.0, 1.0};
   source.p_method = "beta law matched to the closed-form mean and the variance of " + baselines.method();
   source.compare = [law](int, int, double value) { return subspace::compare_beta(value, law); };
-  const std::size_t n = present(source).size();
+  const std::size_t n = heads_with_value(source).size();
   if (n < 2) return source;
   const double heads = static_cast<double>(n);
   const double variance = sampled.variance / pair_count(n) +
@@ -120,7 +113,7 @@ SourceMatrix score_source(const LayerProducts& layer, Baselines& baselines) {
   source.compare = [=](int a, int b, double value) {
     return subspace::compare_normal(value, map_sd(k, left, right, a / group == b / group));
   };
-  const std::vector<int> heads = present(source);
+  const std::vector<int> heads = heads_with_value(source);
   if (heads.size() < 2) return source;
   const subspace::MapVariances& sampled = baselines.map(k, left, right);
   source.baseline = centred_baseline(heads, group, sampled.separate, sampled.shared, baselines.method());
@@ -142,7 +135,7 @@ SourceMatrix head_source(const LayerProducts& layer, const SourceMatrix& score, 
     return subspace::compare_normal_product(value, map_sd(k, query, key, shared),
                                             map_sd(v, out, key, shared));
   };
-  const std::vector<int> heads = present(source);
+  const std::vector<int> heads = heads_with_value(source);
   if (heads.size() < 2) return source;
   const subspace::MapVariances& scores = baselines.map(k, query, key);
   const subspace::MapVariances& values = baselines.map(v, out, key);
@@ -173,7 +166,7 @@ SourceMatrix kernel_source(const LayerProducts& layer, Baselines& baselines) {
   const subspace::MomentLaw null_law{sampled.mean, sampled.variance, 0.0, 1.0};
   source.p_method = "beta law matched to mean and variance of " + baselines.method();
   source.compare = [null_law](int, int, double value) { return subspace::compare_beta(value, null_law); };
-  const std::vector<int> heads = present(source);
+  const std::vector<int> heads = heads_with_value(source);
   if (heads.size() < 2) return source;
   source.baseline = ensemble::Baseline{
       1.0 - sampled.mean, std::sqrt(sampled.variance / pair_count(heads.size())), baselines.method()};
@@ -185,7 +178,7 @@ SourceMatrix kernel_source(const LayerProducts& layer, Baselines& baselines) {
 }
 
 void give_reason(SourceMatrix& source) {
-  const std::size_t n = present(source).size();
+  const std::size_t n = heads_with_value(source).size();
   if (n == 0)
     source.reason = "no head has a value";
   else if (n == 1)
@@ -201,6 +194,13 @@ void remove_values(SourceMatrix& source, const std::string& reason) {
 }
 
 }  // namespace
+
+std::vector<int> heads_with_value(const SourceMatrix& source) {
+  std::vector<int> heads;
+  for (int h = 0; h < source.values.rows(); ++h)
+    if (!std::binary_search(source.left_out.begin(), source.left_out.end(), h)) heads.push_back(h);
+  return heads;
+}
 
 std::vector<SourceMatrix> source_matrices(const LayerProducts& layer, Baselines& baselines) {
   const Index k = layer.head_dim, v = layer.value_dim;

@@ -42,6 +42,9 @@ struct SourceMatrix {
   std::function<subspace::Comparison(int a, int b, double value)> compare;
 };
 
+/// Heads that have a value in this source, in order.
+std::vector<int> heads_with_value(const SourceMatrix& source);
+
 /// The sources of a layer in registry order.
 std::vector<SourceMatrix> source_matrices(const LayerProducts& layer, Baselines& baselines);
 
