@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <limits>
 #include <memory>
-#include <regex>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -165,14 +168,23 @@ void SafetensorsContainer::read_rows(const TensorEntry& tensor, std::int64_t fir
   }
 }
 
-// "model-00001-of-00003.safetensors" is a part by its own account.
+// How many parts there are by a name such as "model-00001-of-00003.safetensors"; 1 for any other name.
+int shard_count(const std::string& name) {
+  constexpr std::string_view kOf = "-of-";
+  constexpr std::string_view kExtension = ".safetensors";
+  const std::size_t of = name.rfind(kOf);
+  if (of == std::string::npos || of == 0 || !name.ends_with(kExtension)) return 1;
+  if (std::isdigit(static_cast<unsigned char>(name[of - 1])) == 0) return 1;
+  int count = 1;
+  const char* end = name.data() + name.size() - kExtension.size();
+  const auto parsed = std::from_chars(name.data() + of + kOf.size(), end, count);
+  return parsed.ec == std::errc() && parsed.ptr == end ? count : 1;
+}
+
 void note_lone_shard(SafetensorsContainer& container, const std::string& file) {
-  static const std::regex pattern(R"(.*-(\d{1,9})-of-(\d{1,9})\.safetensors)");
   const std::string name = fs::path(file).filename().string();
-  std::smatch match;
-  if (std::regex_match(name, match, pattern) && std::stol(match[2]) > 1)
-    container.note(
-        fmt::format("{} is one shard of {} by its name; the others are not read", name, std::stol(match[2])));
+  if (const int count = shard_count(name); count > 1)
+    container.note(fmt::format("{} is one shard of {} by its name; the others are not read", name, count));
 }
 
 std::string join(const std::vector<std::string>& names, std::size_t limit) {
