@@ -7,6 +7,7 @@ namespace {
 
 std::string message(FileFault fault, const FilePlace& place, const std::string& reason) {
   std::string text = place.path;
+  if (place.line) text += fmt::format(": line {}", *place.line);
   if (!place.item.empty()) text += ": " + place.item;
   if (place.offset) text += fmt::format(": at byte {}", *place.offset);
   return fmt::format("{}: {}: {}", text, to_string(fault), reason);

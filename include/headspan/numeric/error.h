@@ -32,9 +32,10 @@ struct FilePlace {
   std::string path;                     ///< the file
   std::string item;                     ///< tensor, key or column, if one is concerned
   std::optional<std::uint64_t> offset;  ///< byte offset in the file, if one is concerned
+  std::optional<std::uint64_t> line{};  ///< line of a text file, from 1, if one is concerned
 };
 
-/// A bad input file. `what()` reads "PATH: ITEM: at byte N: FAULT: rule and remedy".
+/// A bad input file. `what()` reads "PATH: line N: ITEM: at byte N: FAULT: rule and remedy".
 class FileError : public std::runtime_error {
  public:
   FileError(FileFault fault, FilePlace place, const std::string& rule_and_remedy);
