@@ -55,11 +55,11 @@ struct AttentionOptions {
   double soft_cap = 0.0;        ///< c > 0: scores become c tanh(score / c)
   bool cap_after_mask = false;  ///< the soft cap is applied to scores with masks and biases added, as opset
                                 ///< 23 of ONNX has it: a hidden key then keeps the score -c
-  bool causal = false;                     ///< query i sees keys up to i + query_offset
-  Index query_offset = 0;                  ///< position of query 0 among the keys: the number of past keys
-  Index window_left = -1;                  ///< keys from i + query_offset - window_left; -1: no limit
-  Index window_right = -1;                 ///< keys to i + query_offset + window_right; -1: no limit
-  std::vector<Index> n_keys;               ///< [batch] keys beyond are padding; empty: all are keys
+  bool causal = false;          ///< query i sees keys up to i + query_offset
+  Index query_offset = 0;       ///< position of query 0 among the keys: the number of past keys
+  Index window_left = -1;       ///< keys from i + query_offset - window_left; -1: no limit
+  Index window_right = -1;      ///< keys to i + query_offset + window_right; -1: no limit
+  std::vector<Index> n_keys;    ///< [batch] keys beyond are padding; empty: all are keys
   std::vector<double> alibi_slopes;        ///< [n_heads] score -= slope * |i + query_offset - j|; empty: none
   std::vector<double> sinks;               ///< [n_heads] one more score of a key of value 0; empty: none
   ScoreStage stage = ScoreStage::weights;  ///< of AttentionOutput::scores
