@@ -1,0 +1,500 @@
+// Vector bodies of tiles.cc, compiled once per instruction set.
+
+#if defined(HEADSPAN_NUMERIC_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEADSPAN_NUMERIC_TILES_INL_H_
+#undef HEADSPAN_NUMERIC_TILES_INL_H_
+#else
+#define HEADSPAN_NUMERIC_TILES_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "headspan/numeric/tiles.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headspan {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// No wider than a panel: a vector never crosses the line between two panels.
+template <class T>
+using Tag = hn::CappedTag<T, static_cast<std::size_t>(kPanel<T>)>;
+
+// 2^f on [-1/2, 1/2], minimax in relative error but for the constant, which is 1 so that equal scores weigh
+// exactly 1: 1.5e-7 (float), 6e-18 (double).
+inline constexpr float kExp2Float[] = {1.0F,
+                                       0.6931469670660415684F,
+                                       0.24022119724158729912F,
+                                       0.055507132711929147446F,
+                                       0.0096755413261877934406F,
+                                       0.0013276472727472581579F};
+inline constexpr double kExp2Double[] = {1.0,
+                                         0.69314718055994533046,
+                                         0.24022650695910156204,
+                                         0.055504108664819921544,
+                                         0.0096181291075883352218,
+                                         0.0013333558146789935436,
+                                         0.00015403530462514451054,
+                                         0.000015252733489975452922,
+                                         1.321543308967195582e-6,
+                                         1.0178198027112659334e-7,
+                                         7.0741056134994288393e-9,
+                                         4.4352818921179420508e-10};
+
+template <class T>
+struct Exp2Constants;
+template <>
+struct Exp2Constants<float> {
+  static constexpr float kLowest = -126.0F, kRound = 12582912.0F;  // 1.5 * 2^23
+  static constexpr int kMantissaBits = 23, kDegree = 5;
+  static constexpr const float* coefficients() { return kExp2Float; }
+};
+template <>
+struct Exp2Constants<double> {
+  static constexpr double kLowest = -1022.0, kRound = 6755399441055744.0;  // 1.5 * 2^52
+  static constexpr int kMantissaBits = 52, kDegree = 11;
+  static constexpr const double* coefficients() { return kExp2Double; }
+};
+
+// 2^x for x <= 127 (float) or 1023 (double). Below the normal numbers: exactly 0 where asked for, else the
+// smallest normal number.
+template <bool kExactZero, class D, class V = hn::Vec<D>, class T = hn::TFromD<D>>
+HWY_INLINE V exp2_of(D d, V x) {
+  using C = Exp2Constants<T>;
+  const hn::RebindToUnsigned<D> du;
+  const auto lowest = hn::Set(d, C::kLowest);
+  // In this order a NaN comes through.
+  const V clamped = hn::Max(lowest, x);
+  const V rounded = hn::Add(clamped, hn::Set(d, C::kRound));
+  const V fraction = hn::Sub(clamped, hn::Sub(rounded, hn::Set(d, C::kRound)));
+  V value = hn::Set(d, C::coefficients()[C::kDegree]);
+  for (int i = C::kDegree; i-- > 0;) value = hn::MulAdd(value, fraction, hn::Set(d, C::coefficients()[i]));
+  const auto exponent = hn::ShiftLeft<C::kMantissaBits>(hn::BitCast(du, rounded));
+  const V result = hn::BitCast(d, hn::Add(hn::BitCast(du, value), exponent));
+  if constexpr (kExactZero) return hn::IfThenZeroElse(hn::Le(x, lowest), result);
+  return result;
+}
+
+template <TileWeight kWeight, bool kExactZero, class D, class V = hn::Vec<D>, class T = hn::TFromD<D>>
+HWY_INLINE V weight_of(D d, V s) {
+  if constexpr (kWeight == TileWeight::exp2) {
+    return exp2_of<kExactZero>(d, s);
+  } else if constexpr (kWeight == TileWeight::laplace) {
+    constexpr T kLog2E = T(1.4426950408889634074);
+    const V u = hn::Sqrt(hn::Max(hn::Neg(s), hn::Zero(d)));
+    return exp2_of<kExactZero>(d, hn::Mul(u, hn::Set(d, -kLog2E)));
+  } else if constexpr (kWeight == TileWeight::uniform) {
+    return hn::IfThenElseZero(hn::Ge(s, hn::Set(d, T(-1))), hn::Set(d, T(1)));
+  } else if constexpr (kWeight == TileWeight::tricube) {
+    const V u2 = hn::Max(hn::Neg(s), hn::Zero(d));
+    // Beyond one bandwidth u2 may be infinite, and 0 * inf must not arise.
+    const V near = hn::Min(u2, hn::Set(d, T(1)));
+    const V inside = hn::Sub(hn::Set(d, T(1)), hn::Mul(near, hn::Sqrt(near)));
+    return hn::Mul(hn::Mul(inside, inside), inside);
+  } else {
+    // s may exceed 0 by rounding where a key is the query.
+    const V inside = hn::Max(hn::Add(hn::Min(s, hn::Zero(d)), hn::Set(d, T(1))), hn::Zero(d));
+    if constexpr (kWeight == TileWeight::epanechnikov) return inside;
+    if constexpr (kWeight == TileWeight::biweight) return hn::Mul(inside, inside);
+    return hn::Mul(hn::Mul(inside, inside), inside);
+  }
+}
+
+// Calls body(std::integral_constant<TileWeight, weight>).
+template <class Body>
+HWY_INLINE auto with_weight(TileWeight weight, const Body& body) {
+  switch (weight) {
+    case TileWeight::laplace:
+      return body(std::integral_constant<TileWeight, TileWeight::laplace>());
+    case TileWeight::epanechnikov:
+      return body(std::integral_constant<TileWeight, TileWeight::epanechnikov>());
+    case TileWeight::biweight:
+      return body(std::integral_constant<TileWeight, TileWeight::biweight>());
+    case TileWeight::triweight:
+      return body(std::integral_constant<TileWeight, TileWeight::triweight>());
+    case TileWeight::tricube:
+      return body(std::integral_constant<TileWeight, TileWeight::tricube>());
+    case TileWeight::uniform:
+      return body(std::integral_constant<TileWeight, TileWeight::uniform>());
+    case TileWeight::exp2:
+      break;
+  }
+  return body(std::integral_constant<TileWeight, TileWeight::exp2>());
+}
+
+template <class T>
+void pack_keys_rows(const T* rows, Index row_stride, Index n, Index d, T* out) {
+  constexpr Index kP = kPanel<T>;
+  for (Index panel = 0; panel * kP < n; ++panel) {
+    const Index lanes = std::min(kP, n - panel * kP);
+    const T* from = rows + panel * kP * row_stride;
+    T* to = out + panel * kP * d;
+    if (lanes < kP) std::fill_n(to, kP * d, T(0));
+    for (Index lane = 0; lane < lanes; ++lane)
+      for (Index j = 0; j < d; ++j) to[j * kP + lane] = from[lane * row_stride + j];
+  }
+}
+
+template <class T>
+void pack_queries_rows(const T* rows, Index row_stride, Index m, Index d, T factor, T* out) {
+  for (Index group = 0; group * kGroup < m; ++group) {
+    const Index count = std::min(kGroup, m - group * kGroup);
+    const T* from = rows + group * kGroup * row_stride;
+    T* to = out + group * kGroup * d;
+    if (count < kGroup) std::fill_n(to, kGroup * d, T(0));
+    for (Index row = 0; row < count; ++row)
+      for (Index j = 0; j < d; ++j) to[j * kGroup + row] = from[row * row_stride + j] * factor;
+  }
+}
+
+// Twelve sums of six rows by two vectors, in registers.
+#define HEADSPAN_SIX(M) M(0) M(1) M(2) M(3) M(4) M(5)
+
+// Scores of six queries and two vectors of keys. `lane` is where the vectors lie in their panels.
+template <TileScore kScore, class D, class T = hn::TFromD<D>>
+HWY_INLINE void score_six(D d, const ScoreTile<T>& tile, const T* HWY_RESTRICT q, const T* HWY_RESTRICT k0,
+                          const T* HWY_RESTRICT k1, const T* bias0, const T* bias1, T* out) {
+  const Index n_lanes = static_cast<Index>(hn::Lanes(d));
+  static_cast<void>(n_lanes);
+  using V = hn::Vec<D>;
+  const V b0 = hn::Load(d, bias0), b1 = hn::Load(d, bias1);
+#define HEADSPAN_START(R) V a##R = b0, c##R = b1;
+  HEADSPAN_SIX(HEADSPAN_START)
+#undef HEADSPAN_START
+  for (Index j = 0; j < tile.d; ++j, q += kGroup, k0 += kPanel<T>, k1 += kPanel<T>) {
+    const V x0 = hn::Load(d, k0), x1 = hn::Load(d, k1);
+    if constexpr (kScore == TileScore::product) {
+#define HEADSPAN_STEP(R)            \
+  {                                 \
+    const V y = hn::Set(d, q[R]);   \
+    a##R = hn::MulAdd(x0, y, a##R); \
+    c##R = hn::MulAdd(x1, y, c##R); \
+  }
+      HEADSPAN_SIX(HEADSPAN_STEP)
+#undef HEADSPAN_STEP
+    } else {
+      const V scale = kScore == TileScore::scaled_difference ? hn::Set(d, tile.scale[j]) : b0;
+#define HEADSPAN_STEP(R)                                    \
+  {                                                         \
+    const V y = hn::Set(d, q[R]);                           \
+    V u0 = hn::Sub(x0, y), u1 = hn::Sub(x1, y);             \
+    if constexpr (kScore == TileScore::scaled_difference) { \
+      u0 = hn::Mul(u0, scale);                              \
+      u1 = hn::Mul(u1, scale);                              \
+    }                                                       \
+    a##R = hn::NegMulAdd(u0, u0, a##R);                     \
+    c##R = hn::NegMulAdd(u1, u1, c##R);                     \
+  }
+      HEADSPAN_SIX(HEADSPAN_STEP)
+#undef HEADSPAN_STEP
+      static_cast<void>(scale);
+    }
+  }
+  T* out1 = out + n_lanes;
+#define HEADSPAN_STORE(R)                    \
+  hn::Store(a##R, d, out + R * tile.stride); \
+  hn::Store(c##R, d, out1 + R * tile.stride);
+  HEADSPAN_SIX(HEADSPAN_STORE)
+#undef HEADSPAN_STORE
+}
+
+// One group of queries against keys [first, last), multiples of two panels.
+template <TileScore kScore, class T>
+HWY_INLINE void score_group(const ScoreTile<T>& tile, Index group, Index first, Index last, T* out) {
+  const Tag<T> d;
+  const Index lanes = static_cast<Index>(hn::Lanes(d));
+  constexpr Index kP = kPanel<T>;
+  const T* q = tile.queries + group * kGroup * tile.d;
+  const auto at = [&](Index key) { return tile.keys + (key / kP) * kP * tile.d + key % kP; };
+  for (Index key = first; key < last; key += 2 * lanes)
+    score_six<kScore>(d, tile, q, at(key), at(key + lanes), tile.bias + key, tile.bias + key + lanes,
+                      out + key);
+}
+
+template <class T, class Body>
+HWY_INLINE void with_score(TileScore how, const Body& body) {
+  switch (how) {
+    case TileScore::product:
+      return body(std::integral_constant<TileScore, TileScore::product>());
+    case TileScore::difference:
+      return body(std::integral_constant<TileScore, TileScore::difference>());
+    case TileScore::scaled_difference:
+      return body(std::integral_constant<TileScore, TileScore::scaled_difference>());
+  }
+}
+
+template <class T>
+void score_tile_all(TileScore how, const ScoreTile<T>& tile) {
+  constexpr Index kStep = 2 * kPanel<T>;
+  const Index n = round_up(tile.n, kStep);
+  with_score<T>(how, [&](auto score) {
+    // Two panels of keys stay in the first-level cache while the groups of queries pass.
+    for (Index key = 0; key < n; key += kStep)
+      for (Index group = 0; group * kGroup < tile.m; ++group)
+        score_group<decltype(score)::value>(tile, group, key, key + kStep,
+                                            tile.scores + group * kGroup * tile.stride);
+  });
+}
+
+template <class T>
+T largest_of(const T* row, Index n) {
+  const Tag<T> d;
+  const Index lanes = static_cast<Index>(hn::Lanes(d));
+  auto top0 = hn::Load(d, row), top1 = top0;
+  for (Index i = 0; i < n; i += 2 * lanes) {
+    top0 = hn::Max(top0, hn::Load(d, row + i));
+    top1 = hn::Max(top1, hn::Load(d, row + i + lanes));
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(top0, top1)));
+}
+
+template <class T>
+RowSums<T> weigh_row_all(TileWeight weight, T shift, T* row, Index n) {
+  const Tag<T> d;
+  const Index lanes = static_cast<Index>(hn::Lanes(d));
+  return with_weight(weight, [&](auto kind) {
+    const auto minus = hn::Set(d, shift);
+    auto sum0 = hn::Zero(d), sum1 = sum0, squares0 = sum0, squares1 = sum0;
+    for (Index i = 0; i < n; i += 2 * lanes) {
+      const auto w0 = weight_of<decltype(kind)::value, true>(d, hn::Sub(hn::Load(d, row + i), minus));
+      const auto w1 = weight_of<decltype(kind)::value, true>(d, hn::Sub(hn::Load(d, row + i + lanes), minus));
+      hn::Store(w0, d, row + i);
+      hn::Store(w1, d, row + i + lanes);
+      sum0 = hn::Add(sum0, w0);
+      sum1 = hn::Add(sum1, w1);
+      squares0 = hn::MulAdd(w0, w0, squares0);
+      squares1 = hn::MulAdd(w1, w1, squares1);
+    }
+    return RowSums<T>{hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1))),
+                      hn::GetLane(hn::SumOfLanes(d, hn::Add(squares0, squares1)))};
+  });
+}
+
+// Six rows by two vectors of value columns.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void values_six(D d, const ValueTile<T>& tile, const T* HWY_RESTRICT weights, Index column,
+                           T* out) {
+  using V = hn::Vec<D>;
+  const Index lanes = static_cast<Index>(hn::Lanes(d));
+  const T* HWY_RESTRICT v = tile.values + column;
+  const Index ws = tile.weight_stride;
+  T* out1 = out + lanes;
+#define HEADSPAN_START(R)                          \
+  V a##R = hn::Load(d, out + R * tile.out_stride); \
+  V c##R = hn::Load(d, out1 + R * tile.out_stride);
+  HEADSPAN_SIX(HEADSPAN_START)
+#undef HEADSPAN_START
+  for (Index i = 0; i < tile.n; ++i, v += tile.value_stride) {
+    const V x0 = hn::LoadU(d, v), x1 = hn::LoadU(d, v + lanes);
+#define HEADSPAN_STEP(R)                         \
+  {                                              \
+    const V y = hn::Set(d, weights[R * ws + i]); \
+    a##R = hn::MulAdd(x0, y, a##R);              \
+    c##R = hn::MulAdd(x1, y, c##R);              \
+  }
+    HEADSPAN_SIX(HEADSPAN_STEP)
+#undef HEADSPAN_STEP
+  }
+#define HEADSPAN_STORE(R)                        \
+  hn::Store(a##R, d, out + R * tile.out_stride); \
+  hn::Store(c##R, d, out1 + R * tile.out_stride);
+  HEADSPAN_SIX(HEADSPAN_STORE)
+#undef HEADSPAN_STORE
+}
+
+template <class T>
+void accumulate_values_all(const ValueTile<T>& tile) {
+  const Tag<T> d;
+  const Index step = 2 * static_cast<Index>(hn::Lanes(d));
+  for (Index column = 0; column < tile.columns; column += step)
+    for (Index row = 0; row < tile.m; row += kGroup)
+      values_six(d, tile, tile.weights + row * tile.weight_stride, column,
+                 tile.out + row * tile.out_stride + column);
+}
+
+// Sums of one query over a block. kColumns value columns at once, in registers.
+template <TileWeight kWeight, bool kSquares, int kColumns, class T>
+HWY_INLINE void reduce_row(const NarrowBlock<T>& block, const T* HWY_RESTRICT scores, T shift, double* sums) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  const Index lanes = static_cast<Index>(hn::Lanes(d));
+  const Index n = round_up(block.tile.n, 2 * kPanel<T>);
+  const V minus = hn::Set(d, shift);
+  V sum0 = hn::Zero(d), sum1 = sum0, squares0 = sum0, squares1 = sum0;
+  V y0[kColumns > 0 ? kColumns : 1], y1[kColumns > 0 ? kColumns : 1];
+  for (int c = 0; c < kColumns; ++c) y0[c] = y1[c] = hn::Zero(d);
+  for (Index i = 0; i < n; i += 2 * lanes) {
+    const V w0 = weight_of<kWeight, false>(d, hn::Sub(hn::Load(d, scores + i), minus));
+    const V w1 = weight_of<kWeight, false>(d, hn::Sub(hn::Load(d, scores + i + lanes), minus));
+    sum0 = hn::Add(sum0, w0);
+    sum1 = hn::Add(sum1, w1);
+    if constexpr (kSquares) {
+      squares0 = hn::MulAdd(w0, w0, squares0);
+      squares1 = hn::MulAdd(w1, w1, squares1);
+    }
+    for (int c = 0; c < kColumns; ++c) {
+      const T* v = block.values + c * block.value_stride + i;
+      y0[c] = hn::MulAdd(w0, hn::Load(d, v), y0[c]);
+      y1[c] = hn::MulAdd(w1, hn::Load(d, v + lanes), y1[c]);
+    }
+  }
+  const auto total = [&](V a, V b) {
+    return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, hn::Add(a, b))));
+  };
+  sums[0] += total(sum0, sum1);
+  if constexpr (kSquares) sums[1] += total(squares0, squares1);
+  for (int c = 0; c < kColumns; ++c) sums[2 + c] += total(y0[c], y1[c]);
+}
+
+template <class T>
+HWY_INLINE void leave_out(const NarrowBlock<T>& block, Index row, T* scores) {
+  const Index own = block.first_own_key + row;
+  if (own >= 0 && own < block.tile.n) scores[own] = -std::numeric_limits<T>::infinity();
+}
+
+template <TileWeight kWeight, bool kSquares, int kColumns, class T>
+HWY_NOINLINE void narrow_rows(const NarrowBlock<T>& block, Index group) {
+  const Index rows = std::min(kGroup, block.tile.m - group * kGroup);
+  for (Index r = 0; r < rows; ++r) {
+    const Index row = group * kGroup + r;
+    T* scores = block.tile.scores + r * block.tile.stride;
+    leave_out(block, row, scores);
+    reduce_row<kWeight, kSquares, kColumns>(block, scores, block.shift[row],
+                                            block.sums + row * (2 + block.columns));
+  }
+}
+
+template <TileWeight kWeight, bool kSquares, class T>
+void (*narrow_rows_for(Index columns))(const NarrowBlock<T>&, Index) {
+  if (columns == 1) return narrow_rows<kWeight, kSquares, 1, T>;
+  return columns == 2 ? narrow_rows<kWeight, kSquares, 2, T> : narrow_rows<kWeight, kSquares, 4, T>;
+}
+
+template <class T>
+HWY_NOINLINE void score_one_group(const NarrowBlock<T>& block, Index group, Index n) {
+  with_score<T>(block.score, [&](auto score) {
+    score_group<decltype(score)::value>(block.tile, group, 0, n, block.tile.scores);
+  });
+}
+
+template <class T>
+void narrow_block_all(const NarrowBlock<T>& block) {
+  const Index n = round_up(block.tile.n, 2 * kPanel<T>);
+  const auto rows = with_weight(block.weight, [&](auto weight) {
+    constexpr TileWeight kWeight = decltype(weight)::value;
+    // Only the commonest kernel is worth a variant without the squares.
+    if (kWeight == TileWeight::exp2 && !block.squares)
+      return narrow_rows_for<TileWeight::exp2, false, T>(block.columns);
+    return narrow_rows_for<kWeight, true, T>(block.columns);
+  });
+  for (Index group = 0; group * kGroup < block.tile.m; ++group) {
+    score_one_group(block, group, n);
+    rows(block, group);
+  }
+}
+
+template <class T>
+void narrow_largest_all(const NarrowBlock<T>& block, T* top) {
+  const Index n = round_up(block.tile.n, 2 * kPanel<T>);
+  for (Index group = 0; group * kGroup < block.tile.m; ++group) {
+    score_one_group(block, group, n);
+    const Index rows = std::min(kGroup, block.tile.m - group * kGroup);
+    for (Index r = 0; r < rows; ++r) {
+      const Index row = group * kGroup + r;
+      T* scores = block.tile.scores + r * block.tile.stride;
+      leave_out(block, row, scores);
+      top[row] = std::max(top[row], largest_of(scores, n));
+    }
+  }
+}
+
+// tanh(x) = 1 - 2 / (1 + e^2x); near zero, where that cancels, the odd series x - x^3/3 + 2x^5/15 -
+// 17x^7/315.
+template <class T>
+void soft_cap_all(T cap, T* row, Index n) {
+  const Tag<T> d;
+  const Index lanes = static_cast<Index>(hn::Lanes(d));
+  const auto c = hn::Set(d, cap), one = hn::Set(d, T(1)), two = hn::Set(d, T(2));
+  const auto inverse = hn::Set(d, T(1) / cap);
+  const T small = sizeof(T) == 4 ? T(0.1) : T(0.004);
+  constexpr T kTwoLog2E = T(2.8853900817779268147);
+  for (Index i = 0; i < n; i += lanes) {
+    const auto x = hn::Mul(hn::Load(d, row + i), inverse);
+    const auto size = hn::Abs(x);
+    const auto e = exp2_of<false>(d, hn::Min(hn::Mul(size, hn::Set(d, kTwoLog2E)), hn::Set(d, T(120))));
+    const auto far = hn::Sub(one, hn::Div(two, hn::Add(one, e)));
+    const auto x2 = hn::Mul(x, x);
+    auto series = hn::MulAdd(x2, hn::Set(d, T(-17.0 / 315.0)), hn::Set(d, T(2.0 / 15.0)));
+    series = hn::MulAdd(series, x2, hn::Set(d, T(-1.0 / 3.0)));
+    series = hn::MulAdd(hn::Mul(series, x2), x, x);
+    const auto value = hn::IfThenElse(hn::Lt(size, hn::Set(d, small)), series, hn::CopySign(far, x));
+    hn::Store(hn::Mul(value, c), d, row + i);
+  }
+}
+
+// Three rows against three rows: nine sums and six loads fill the registers of AVX2.
+template <class T>
+HWY_INLINE void cross_three(const T* a, const T* b, Index stride, Index n, double* out, Index count,
+                            Index rows_a, Index rows_b) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  const Index lanes = static_cast<Index>(hn::Lanes(d));
+  // Rows that are not there repeat row 0; their sums are not stored.
+  const T *a0 = a, *a1 = rows_a > 1 ? a + stride : a, *a2 = rows_a > 2 ? a + 2 * stride : a;
+  const T *b0 = b, *b1 = rows_b > 1 ? b + stride : b, *b2 = rows_b > 2 ? b + 2 * stride : b;
+  V s00 = hn::Zero(d), s01 = s00, s02 = s00, s10 = s00, s11 = s00, s12 = s00, s20 = s00, s21 = s00, s22 = s00;
+  for (Index i = 0; i < n; i += lanes) {
+    const V y0 = hn::Load(d, b0 + i), y1 = hn::Load(d, b1 + i), y2 = hn::Load(d, b2 + i);
+    const V x0 = hn::Load(d, a0 + i);
+    s00 = hn::MulAdd(x0, y0, s00), s01 = hn::MulAdd(x0, y1, s01), s02 = hn::MulAdd(x0, y2, s02);
+    const V x1 = hn::Load(d, a1 + i);
+    s10 = hn::MulAdd(x1, y0, s10), s11 = hn::MulAdd(x1, y1, s11), s12 = hn::MulAdd(x1, y2, s12);
+    const V x2 = hn::Load(d, a2 + i);
+    s20 = hn::MulAdd(x2, y0, s20), s21 = hn::MulAdd(x2, y1, s21), s22 = hn::MulAdd(x2, y2, s22);
+  }
+  const V sums[3][3] = {{s00, s01, s02}, {s10, s11, s12}, {s20, s21, s22}};
+  for (Index i = 0; i < rows_a; ++i)
+    for (Index j = 0; j < rows_b; ++j)
+      out[i * count + j] += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sums[i][j])));
+}
+
+template <class T>
+void cross_sums_all(const T* rows_a, const T* rows_b, Index stride, Index count, Index n, double* out) {
+  constexpr Index kRows = 3;
+  for (Index a = 0; a < count; a += kRows)
+    for (Index b = 0; b <= a; b += kRows)
+      cross_three(rows_a + a * stride, rows_b + b * stride, stride, n, out + a * count + b, count,
+                  std::min(kRows, count - a), std::min(kRows, count - b));
+}
+
+// The names that are dispatched, one per element type.
+#define HEADSPAN_TILE_FUNCTIONS(T, S)                                                                \
+  void pack_keys_##S(const T* r, Index s, Index n, Index d, T* o) { pack_keys_rows(r, s, n, d, o); } \
+  void pack_queries_##S(const T* r, Index s, Index m, Index d, T f, T* o) {                          \
+    pack_queries_rows(r, s, m, d, f, o);                                                             \
+  }                                                                                                  \
+  void score_tile_##S(TileScore h, const ScoreTile<T>& t) { score_tile_all(h, t); }                  \
+  T largest_##S(const T* r, Index n) { return largest_of(r, n); }                                    \
+  RowSums<T> weigh_row_##S(TileWeight w, T s, T* r, Index n) { return weigh_row_all(w, s, r, n); }   \
+  void accumulate_values_##S(const ValueTile<T>& t) { accumulate_values_all(t); }                    \
+  void narrow_block_##S(const NarrowBlock<T>& b) { narrow_block_all(b); }                            \
+  void narrow_largest_##S(const NarrowBlock<T>& b, T* t) { narrow_largest_all(b, t); }               \
+  void soft_cap_##S(T c, T* r, Index n) { soft_cap_all(c, r, n); }                                   \
+  void cross_sums_##S(const T* a, const T* b, Index s, Index c, Index n, double* o) {                \
+    cross_sums_all(a, b, s, c, n, o);                                                                \
+  }
+HEADSPAN_TILE_FUNCTIONS(float, f32)
+HEADSPAN_TILE_FUNCTIONS(double, f64)
+#undef HEADSPAN_TILE_FUNCTIONS
+#undef HEADSPAN_SIX
+
+}  // namespace HWY_NAMESPACE
+}  // namespace headspan
+HWY_AFTER_NAMESPACE();
+
+#endif

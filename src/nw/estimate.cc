@@ -1,0 +1,257 @@
+#include "headspan/nw/estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "headspan/numeric/error.h"
+#include "headspan/numeric/parallel.h"
+#include "nw/scoring.h"
+#include "nw/sums.h"
+
+namespace headspan::nw {
+
+const char* to_string(PointStatus status) {
+  switch (status) {
+    case PointStatus::ok:
+      return "ok";
+    case PointStatus::no_neighbour:
+      return "no neighbour";
+    case PointStatus::nearest:
+      return "nearest neighbour";
+    case PointStatus::no_other_key:
+      return "no other key";
+  }
+  throw ArgumentError("point status: not one of the enumeration");
+}
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLn2 = 0.69314718055994530942;
+
+template <class T>
+void check_finite(const char* name, const Eigen::Ref<const RowMatrix<T>>& rows) {
+  for (Index i = 0; i < rows.rows(); ++i)
+    for (Index j = 0; j < rows.cols(); ++j)
+      if (!std::isfinite(rows(i, j)))
+        throw ArgumentError(
+            fmt::format("{}: row {}, column {} is {}; every value must be finite: drop or fill it", name, i,
+                        j, static_cast<double>(rows(i, j))));
+}
+
+void check_sizes(Index query_dim, Index key_dim, Index n, Index n_values, Index value_dim) {
+  if (n == 0) throw ArgumentError("keys: there is no key, and an estimate is a mean of at least one value");
+  if (key_dim == 0) throw ArgumentError("keys: have no dimension");
+  if (query_dim != key_dim)
+    throw ArgumentError(fmt::format("queries: have {} dimensions, the keys {}", query_dim, key_dim));
+  if (n_values != n) throw ArgumentError(fmt::format("values: there are {}, but {} keys", n_values, n));
+  if (value_dim == 0) throw ArgumentError("values: have no dimension");
+}
+
+Vector full_bandwidth(const Vector& bandwidth, Index d) {
+  if (bandwidth.size() != 1 && bandwidth.size() != d)
+    throw ArgumentError(
+        fmt::format("bandwidth: has {} values, wants one for all dimensions or {}", bandwidth.size(), d));
+  for (Index j = 0; j < bandwidth.size(); ++j)
+    if (!(bandwidth[j] > 0.0) || !std::isfinite(bandwidth[j]))
+      throw ArgumentError(fmt::format("bandwidth: is {}, must be positive and finite", bandwidth[j]));
+  return bandwidth.size() == d ? bandwidth : Vector::Constant(d, bandwidth[0]);
+}
+
+// Scores and what they were shifted by, in natural logarithms.
+struct Accumulated {
+  Sums sums;
+  Vector log_shift;
+};
+
+// Below this a query's weights lie so far from every key that the largest should be the unit.
+template <class T>
+constexpr double kFarSum = sizeof(T) == 4 ? 1e-12 : 1e-100;
+
+// The estimate of one query from the definition, weights relative to the largest: what far queries fall back
+// to.
+template <class T>
+struct Definition {
+  const Kernel& kernel;
+  const Inputs<T>& inputs;
+  const Eigen::Ref<const RowMatrix<T>>& values;
+  bool own_key_out;
+
+  Vector log_weights(Index query) const {
+    const Vector q = inputs.queries.row(query).transpose().template cast<double>();
+    Vector logs(inputs.keys.rows());
+    for (Index i = 0; i < logs.size(); ++i)
+      logs[i] = own_key_out && i == query
+                    ? -kInfinity
+                    : log_weight(kernel, q, inputs.keys.row(i).transpose().template cast<double>(),
+                                 inputs.bandwidth);
+    return logs;
+  }
+
+  // Only an exponential kernel comes here; where even its logarithm overflows the nearest key takes all.
+  void apply(Index query, Accumulated& to) const {
+    Vector logs = log_weights(query);
+    double top = logs.maxCoeff();
+    if (top == -kInfinity) {
+      logs = nearness(query);
+      top = logs.maxCoeff();
+    }
+    to.log_shift[query] = 0.0;
+    to.sums.weight[query] = to.sums.squares[query] = 0.0;
+    to.sums.values.row(query).setZero();
+    if (top == -kInfinity) return;
+    to.log_shift[query] = top;
+    for (Index i = 0; i < logs.size(); ++i) {
+      const double w = std::exp(logs[i] - top);
+      to.sums.weight[query] += w;
+      to.sums.squares[query] += w * w;
+      to.sums.values.row(query) += w * values.row(i).template cast<double>();
+    }
+  }
+
+  // Log weights of a kernel so narrow that only the nearest keys count: 0 there, -inf elsewhere.
+  Vector nearness(Index query) const {
+    const Vector q = inputs.queries.row(query).transpose().template cast<double>();
+    Vector distance(inputs.keys.rows());
+    for (Index i = 0; i < distance.size(); ++i) {
+      const Vector u =
+          (q - inputs.keys.row(i).transpose().template cast<double>()).cwiseQuotient(inputs.bandwidth);
+      distance[i] = own_key_out && i == query ? kInfinity : u.stableNorm();
+    }
+    const double nearest = distance.minCoeff();
+    if (nearest == kInfinity) return Vector::Constant(distance.size(), -kInfinity);
+    return distance.unaryExpr([&](double r) { return r == nearest ? 0.0 : -kInfinity; });
+  }
+};
+
+template <class T>
+Accumulated accumulate(const Inputs<T>& inputs, const Eigen::Ref<const RowMatrix<T>>& values,
+                       const EstimateOptions& options) {
+  const KernelFunction function = options.kernel.function;
+  const Index m = inputs.queries.rows();
+  const SumOptions sum_options{options.leave_one_out, true};
+  const bool product = options.kernel.shape == KernelShape::product && inputs.keys.cols() > 1 &&
+                       function != KernelFunction::gaussian && function != KernelFunction::softmax;
+  Accumulated out{{}, Vector::Zero(m)};
+  if (product) {
+    out.sums = sum_over_keys_of_product(function, inputs, values, sum_options);
+  } else {
+    Scoring<T> scoring = prepare(options.kernel, inputs);
+    if (function == KernelFunction::softmax) {
+      scoring.shift = largest_scores(scoring, options.leave_one_out);
+      for (Index q = 0; q < m; ++q)
+        out.log_shift[q] = kLn2 * static_cast<double>(scoring.shift[static_cast<std::size_t>(q)]);
+      // A query that sees no key: no score to be relative to.
+      for (T& shift : scoring.shift) shift = std::isfinite(shift) ? shift : T(0);
+    }
+    out.sums = sum_over_keys(scoring, values, sum_options);
+  }
+  if (is_compact(function)) return out;
+  const Definition<T> definition{options.kernel, inputs, values, options.leave_one_out};
+  std::vector<Index> far;
+  for (Index q = 0; q < m; ++q)
+    if (!(out.sums.weight[q] >= kFarSum<T>)) far.push_back(q);
+  parallel_for(static_cast<Index>(far.size()),
+               [&](Index i) { definition.apply(far[static_cast<std::size_t>(i)], out); });
+  return out;
+}
+
+// The largest weight a key can have at this query: that of the query itself.
+template <class T>
+double log_own_weight(const Kernel& kernel, const Inputs<T>& inputs, Index q) {
+  if (kernel.function != KernelFunction::softmax) return 0.0;
+  const Vector x = inputs.queries.row(q).transpose().template cast<double>();
+  const Vector own = inputs.keys.row(q).transpose().template cast<double>();
+  return log_weight(kernel, x, own, inputs.bandwidth);
+}
+
+template <class T>
+Index nearest_key(const Inputs<T>& inputs, Index query, bool own_key_out) {
+  Index best = -1;
+  double least = kInfinity;
+  for (Index i = 0; i < inputs.keys.rows(); ++i) {
+    if (own_key_out && i == query) continue;
+    const double distance = (inputs.queries.row(query) - inputs.keys.row(i))
+                                .template cast<double>()
+                                .transpose()
+                                .cwiseQuotient(inputs.bandwidth)
+                                .stableNorm();
+    if (best < 0 || distance < least) {
+      best = i;
+      least = distance;
+    }
+  }
+  return best;
+}
+
+template <class T>
+void finish_without_neighbour(const Inputs<T>& inputs, const Eigen::Ref<const RowMatrix<T>>& values,
+                              const EstimateOptions& options, Index q, Estimate<T>& to) {
+  const auto at = static_cast<std::size_t>(q);
+  to.log_normaliser[q] = -kInfinity;
+  to.n_eff[q] = 0.0;
+  to.output.row(q).setConstant(static_cast<T>(kNaN));
+  to.status[at] = options.leave_one_out ? PointStatus::no_other_key : PointStatus::no_neighbour;
+  if (!options.nearest_if_none) return;
+  const Index nearest = nearest_key(inputs, q, options.leave_one_out);
+  if (nearest < 0) return;
+  to.output.row(q) = values.row(nearest);
+  to.n_eff[q] = 1.0;
+  to.status[at] = PointStatus::nearest;
+}
+
+template <class T>
+Estimate<T> finish(const Inputs<T>& inputs, const Eigen::Ref<const RowMatrix<T>>& values,
+                   const EstimateOptions& options, const Accumulated& sums) {
+  const Index m = inputs.queries.rows();
+  Estimate<T> out{RowMatrix<T>(m, values.cols()), Vector(m), Vector(m), Vector(options.leave_one_out ? m : 0),
+                  std::vector<PointStatus>(static_cast<std::size_t>(m), PointStatus::ok)};
+  for (Index q = 0; q < m; ++q) {
+    const double total = sums.sums.weight[q];
+    out.log_normaliser[q] = std::log(total) + sums.log_shift[q];
+    if (options.leave_one_out)
+      out.self_weight[q] =
+          total > 0.0
+              ? 1.0 / (1.0 + std::exp(out.log_normaliser[q] - log_own_weight(options.kernel, inputs, q)))
+              : 1.0;
+    if (!(total > 0.0)) {
+      finish_without_neighbour(inputs, values, options, q, out);
+      continue;
+    }
+    out.n_eff[q] = total * total / sums.sums.squares[q];
+    out.output.row(q) = (sums.sums.values.row(q) / total).template cast<T>();
+  }
+  return out;
+}
+
+}  // namespace
+
+template <class T>
+Estimate<T> estimate(const Eigen::Ref<const RowMatrix<T>>& queries,
+                     const Eigen::Ref<const RowMatrix<T>>& keys, const Eigen::Ref<const RowMatrix<T>>& values,
+                     const EstimateOptions& options) {
+  check_sizes(queries.cols(), keys.cols(), keys.rows(), values.rows(), values.cols());
+  if (options.leave_one_out && queries.rows() != keys.rows())
+    throw ArgumentError(
+        fmt::format("leave_one_out: query i leaves out key i, but there are {} queries and {} keys",
+                    queries.rows(), keys.rows()));
+  const Vector bandwidth = full_bandwidth(options.bandwidth, keys.cols());
+  check_finite<T>("queries", queries);
+  check_finite<T>("keys", keys);
+  check_finite<T>("values", values);
+  const Inputs<T> inputs{queries, keys, bandwidth};
+  return finish(inputs, values, options, accumulate(inputs, values, options));
+}
+
+template Estimate<float> estimate(const Eigen::Ref<const RowMatrix<float>>&,
+                                  const Eigen::Ref<const RowMatrix<float>>&,
+                                  const Eigen::Ref<const RowMatrix<float>>&, const EstimateOptions&);
+template Estimate<double> estimate(const Eigen::Ref<const RowMatrix<double>>&,
+                                   const Eigen::Ref<const RowMatrix<double>>&,
+                                   const Eigen::Ref<const RowMatrix<double>>&, const EstimateOptions&);
+
+}  // namespace headspan::nw
