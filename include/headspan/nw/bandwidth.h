@@ -35,8 +35,12 @@ struct SmootherScores {
   Index n_isolated = 0;    ///< points with w_ii = 1, left out of loo and counted here
 };
 
-/// One pass over the pairs, O(n^2 d) time, O(n d) memory, in double. `x` [n, d], `y` [n]; `bandwidth` [1] or
-/// [d]. Throws ArgumentError as estimate() does.
+/// Scores of the fit of `y` [n] at the rows of `x` [n, d]; `bandwidth` [1] or [d], positive; +inf leaves a
+/// column out. One pass over the pairs, O(n^2 d) time, O(n d) memory, in double; same bits for any number of
+/// threads. The leave-one-out sums never contain the point itself, so its residual is accurate where w_ii
+/// rounds to 1; gaussian, laplace and softmax weights are relative to the largest, so that a point far from
+/// all others is predicted by its nearest ones and only compact kernels isolate. Throws ArgumentError on an
+/// empty table, sizes that disagree, NaN or infinity in the data, or a bandwidth that is not positive.
 SmootherScores smoother_scores(MatrixView x, VectorView y, const Kernel& kernel, VectorView bandwidth);
 
 struct SelectionOptions {
@@ -55,19 +59,27 @@ struct BandwidthMinimum {
 };
 
 struct BandwidthSelection {
-  Vector bandwidth;    ///< [d], units of the inputs
+  Vector bandwidth;    ///< [d], units of the inputs; +inf: the column is irrelevant
   double value = 0.0;  ///< the criterion there
-  std::vector<bool>
-      irrelevant;             ///< [d] the criterion is flat beyond this bandwidth: the column does not matter
-  std::vector<bool> at_edge;  ///< [d] the search ended on an edge of its bracket
+  /// [d] The column does not matter: without it the criterion is no worse (bandwidth +inf), or the rise of
+  /// the mean squared leave-one-out residual is within its standard error (bandwidth still the minimiser).
+  std::vector<bool> irrelevant;
+  std::vector<bool> at_edge;             ///< [d] the search ended on an edge of its bracket
   std::vector<BandwidthMinimum> minima;  ///< every distinct minimum met, best first
   Index n_evaluations = 0;
 };
 
-/// Minimises the criterion over the bandwidths. The bracket is set by the data: from the smallest at which
-/// points (duplicates counted once) still have neighbours to where the column no longer matters. Results do
-/// not depend on the units of the columns. Throws ArgumentError as smoother_scores() does, and for a constant
-/// column.
+/// Minimises the criterion over log bandwidths. One dimension: every local minimum of a grid of ratio sqrt 2,
+/// refined. Several: local descent from the best common multiple of the columns' standard deviations and from
+/// n_starts - 1 random ones, columns left out wherever the criterion is no worse without them, then a search
+/// along every coordinate until no better valley is met. The bracket is set by the data: up to 100 times the
+/// range of a column, down to a tenth of the median gap between its adjacent distinct values, or 0.6 of that
+/// gap where a quarter of the rows or more repeat another row: below, duplicates predict each other and
+/// cross-validation of rounded data runs to zero (both times the kernel's width beside a gaussian).
+/// A point that no other reaches counts, in loo, as predicted by the mean of the others; smoother_scores()
+/// leaves it out. Results do not depend on the units of the columns or of y. Throws ArgumentError as
+/// smoother_scores() does, for a constant column (one row and all-duplicate rows included), for n_starts < 1,
+/// and where the criterion is undefined at every bandwidth.
 BandwidthSelection select_bandwidth(MatrixView x, VectorView y, const SelectionOptions& options);
 
 }  // namespace headspan::nw

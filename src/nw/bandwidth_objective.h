@@ -1,0 +1,43 @@
+#pragma once
+// A smoother's criterion as a function of the logarithms of its bandwidths.
+
+#include "headspan/nw/bandwidth.h"
+#include "nw/bandwidth_bracket.h"
+#include "nw/bandwidth_sums.h"
+
+namespace headspan::nw {
+
+/// The criterion at standardised data: values and columns in units of their standard deviations. A coordinate
+/// is log(h / unit) of a column, or of all columns when one bandwidth serves all; +inf leaves a column out.
+class BandwidthObjective {
+ public:
+  BandwidthObjective(MatrixView x, VectorView y, const SelectionOptions& options);
+
+  /// Criterion; +inf where undefined. A point that no other reaches counts, in loo, as predicted by the mean
+  /// of the others: left out, it would reward bandwidths at which only easy points remain.
+  double value(const Vector& theta);
+
+  Vector lower() const { return lower_; }
+  Vector upper() const { return upper_; }
+  /// Standard deviation of y, or 1 where it is constant: what `value` is measured in.
+  double value_unit() const { return value_unit_; }
+  /// [d] in units of the inputs.
+  Vector bandwidth(const Vector& theta) const;
+  /// [n] squared leave-one-out residuals, in squared value units.
+  Vector squared_residuals(const Vector& theta);
+  Index n_evaluations() const { return n_evaluations_; }
+
+ private:
+  void set(const Vector& theta);
+  double criterion_of(const OtherSums& sums) const;
+  double residual(const RowScore& row, Index i) const;
+
+  Criterion criterion_;
+  SmootherData data_;
+  std::vector<Bracket> brackets_;
+  Vector lower_, upper_;
+  double value_unit_ = 1.0;
+  Index n_evaluations_ = 0;
+};
+
+}  // namespace headspan::nw

@@ -1,0 +1,24 @@
+#pragma once
+// What smoother_scores and select_bandwidth share: checks and formulas.
+
+#include <optional>
+
+#include "headspan/numeric/matrix.h"
+#include "nw/bandwidth_sums.h"
+
+namespace headspan::nw {
+
+/// Throws ArgumentError for an empty table, sizes that disagree, NaN and infinity.
+void check_smoother_data(MatrixView x, VectorView y);
+
+/// [d] 1 / bandwidth; `bandwidth` [1] or [d], positive, +inf allowed. Throws ArgumentError otherwise.
+Vector inverse_bandwidths(VectorView bandwidth, Index d);
+
+/// sigma2 / (1 - trace / n)^2; nothing where the smoother reproduces the data.
+std::optional<double> gcv(double sigma2, double trace, double n);
+
+/// log sigma2 + (1 + trace/n) / (1 - (trace + 2)/n); nothing where the second denominator is not positive or
+/// sigma2 is zero.
+std::optional<double> aicc(double sigma2, double trace, double n);
+
+}  // namespace headspan::nw

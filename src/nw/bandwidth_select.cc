@@ -1,0 +1,228 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/tools/minima.hpp>
+#include <cmath>
+#include <limits>
+
+#include "headspan/numeric/error.h"
+#include "headspan/numeric/optimize.h"
+#include "headspan/numeric/random.h"
+#include "nw/bandwidth_objective.h"
+#include "nw/bandwidth_scores.h"
+
+namespace headspan::nw {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kStep = 0.35;  // of the grid in log h: a factor of about sqrt 2
+// Criterion values closer than this are equal: relative, and absolute in units of the variance of y.
+constexpr double kTolerance = 1e-9, kFloor = 1e-15;
+
+struct Candidate {
+  Vector theta;  ///< log bandwidths in units of spread; +inf: left out
+  double value = kInfinity;
+};
+
+double slack(double value) { return kTolerance * std::abs(value) + kFloor; }
+bool no_worse(double value, double than) { return value <= than + slack(than); }
+bool better(double value, double than) {
+  return than == kInfinity ? value < than : value < than - slack(than);
+}
+
+Vector with(const Vector& theta, Index k, double value) {
+  Vector changed = theta;
+  changed[k] = value;
+  return changed;
+}
+
+Vector grid(double lower, double upper) {
+  const Index cells = std::max<Index>(2, static_cast<Index>(std::ceil((upper - lower) / kStep)));
+  return Vector::LinSpaced(cells + 1, lower, upper);
+}
+
+/// Every local minimum along coordinate k, the others held: bracketed on a grid, refined by Brent's method;
+/// last the column left out, if that is no worse than all of them.
+std::vector<Candidate> line_minima(BandwidthObjective& objective, const Vector& theta, Index k) {
+  const auto along = [&](double t) { return objective.value(with(theta, k, t)); };
+  const Vector at = grid(objective.lower()[k], objective.upper()[k]);
+  const Vector value = at.unaryExpr(along);
+  std::vector<Candidate> minima;
+  double best = kInfinity;
+  const Index last = at.size() - 1;
+  for (Index i = 0; i <= last; ++i) {
+    const bool falls = i == 0 || better(value[i], value[i - 1]);
+    const bool rises = i == last || no_worse(value[i], value[i + 1]);
+    if (!falls || !rises || value[i] == kInfinity) continue;
+    const auto [t, v] = boost::math::tools::brent_find_minima(along, at[std::max<Index>(i - 1, 0)],
+                                                              at[std::min(i + 1, last)], 28);
+    minima.push_back(v < value[i] ? Candidate{with(theta, k, t), v}
+                                  : Candidate{with(theta, k, at[i]), value[i]});
+    best = std::min(best, minima.back().value);
+  }
+  const double without = along(kInfinity);
+  if (without < kInfinity && no_worse(without, best))
+    minima.push_back({with(theta, k, kInfinity), std::min(without, best)});
+  return minima;
+}
+
+std::vector<Index> columns_in(const Vector& theta) {
+  std::vector<Index> in;
+  for (Index k = 0; k < theta.size(); ++k)
+    if (std::isfinite(theta[k])) in.push_back(k);
+  return in;
+}
+
+/// Local minimum over the columns that are not left out.
+Candidate descend(BandwidthObjective& objective, Candidate from) {
+  const std::vector<Index> in = columns_in(from.theta);
+  if (in.empty()) return from;
+  Vector theta = from.theta;
+  const auto value = [&](const Vector& part, Vector*) {
+    theta(in) = part;
+    return objective.value(theta);
+  };
+  const Vector start = from.theta(in), lower = objective.lower()(in), upper = objective.upper()(in);
+  const Minimum found = minimize(value, start, lower, upper, {.use_gradient = false});
+  if (!(found.value < from.value)) return from;
+  theta(in) = found.at;
+  return {theta, found.value};
+}
+
+/// Leaves out every column without which the criterion is no worse, one after the other.
+Candidate simplify(BandwidthObjective& objective, Candidate from) {
+  bool changed = true;
+  while (changed) {
+    from = descend(objective, from);
+    changed = false;
+    for (const Index k : columns_in(from.theta)) {
+      const Vector theta = with(from.theta, k, kInfinity);
+      const double value = objective.value(theta);
+      if (!no_worse(value, from.value)) continue;
+      from = {theta, value};
+      changed = true;
+    }
+  }
+  return from;
+}
+
+/// Looks along every coordinate for a better valley until there is none.
+Candidate settle(BandwidthObjective& objective, Candidate from) {
+  for (Index k = 0, quiet = 0; quiet < from.theta.size(); k = (k + 1) % from.theta.size(), ++quiet) {
+    const double before = from.value;
+    for (const Candidate& found : line_minima(objective, from.theta, k))
+      if (better(found.value, from.value)) from = found;
+    if (!better(from.value, before)) continue;
+    from = simplify(objective, from);
+    quiet = -1;
+  }
+  return from;
+}
+
+/// One bandwidth, in units of spread, for all columns: the best of a grid.
+Candidate best_common(BandwidthObjective& objective) {
+  const Vector lower = objective.lower(), upper = objective.upper();
+  Candidate best;
+  for (const double t : grid(std::log(0.05), std::log(4.0))) {
+    const Vector theta = Vector::Constant(lower.size(), t).cwiseMax(lower).cwiseMin(upper);
+    const double value = objective.value(theta);
+    if (value < best.value) best = {theta, value};
+  }
+  return best;
+}
+
+std::vector<Candidate> starts(BandwidthObjective& objective, const SelectionOptions& options) {
+  std::vector<Candidate> all{best_common(objective)};
+  RandomStream random(options.seed, 0);
+  const Vector lower = objective.lower(), upper = objective.upper();
+  while (static_cast<int>(all.size()) < options.n_starts) {
+    Vector theta(lower.size());
+    for (double& t : theta) t = std::log(0.1) + random.uniform() * std::log(30.0);
+    theta = theta.cwiseMax(lower).cwiseMin(upper);
+    all.push_back({theta, objective.value(theta)});
+  }
+  return all;
+}
+
+bool same_place(const Vector& a, const Vector& b) {
+  for (Index k = 0; k < a.size(); ++k) {
+    const bool out_a = !std::isfinite(a[k]), out_b = !std::isfinite(b[k]);
+    if (out_a != out_b || (!out_a && std::abs(a[k] - b[k]) > 1e-3)) return false;
+  }
+  return true;
+}
+
+/// Best first, each place once.
+std::vector<Candidate> distinct(std::vector<Candidate> all) {
+  const auto n_left_out = [](const Candidate& one) { return -std::ssize(columns_in(one.theta)); };
+  std::sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
+    return a.value != b.value ? a.value < b.value : n_left_out(a) > n_left_out(b);
+  });
+  std::vector<Candidate> kept;
+  for (const Candidate& one : all)
+    if (std::none_of(kept.begin(), kept.end(),
+                     [&](const Candidate& other) { return same_place(one.theta, other.theta); }))
+      kept.push_back(one);
+  return kept;
+}
+
+std::vector<Candidate> search(BandwidthObjective& objective, const SelectionOptions& options) {
+  const Index d = objective.lower().size();
+  if (d == 1) return distinct(line_minima(objective, Vector::Zero(1), 0));
+  std::vector<Candidate> found;
+  for (const Candidate& start : starts(objective, options))
+    if (start.value < kInfinity) found.push_back(simplify(objective, start));
+  found = distinct(found);
+  if (!found.empty()) found.push_back(settle(objective, found.front()));
+  return distinct(found);
+}
+
+/// Whether leaving column k out costs no more than one standard error of the paired differences of squared
+/// leave-one-out residuals.
+bool within_noise(BandwidthObjective& objective, const Vector& theta, Index k, const Vector& squares) {
+  const Vector rise = objective.squared_residuals(with(theta, k, kInfinity)) - squares;
+  const double n = static_cast<double>(rise.size()), mean = rise.mean();
+  const double variance = (rise.array() - mean).square().sum() / std::max(1.0, n - 1.0);
+  return mean <= std::sqrt(variance / n);
+}
+
+/// Adds what is told of the best minimum, column by column.
+void describe(BandwidthObjective& objective, const Vector& theta, BandwidthSelection& selection) {
+  const Index d = selection.bandwidth.size();
+  const Vector squares = objective.squared_residuals(theta), lower = objective.lower(),
+               upper = objective.upper();
+  for (Index column = 0; column < d; ++column) {
+    const Index k = theta.size() == 1 ? 0 : column;
+    const bool out = !std::isfinite(theta[k]);
+    selection.irrelevant.push_back(out || within_noise(objective, theta, k, squares));
+    selection.at_edge.push_back(!out && (theta[k] - lower[k] < 1e-3 || upper[k] - theta[k] < 1e-3));
+  }
+}
+
+double in_units(double value, Criterion criterion, double unit) {
+  return criterion == Criterion::aicc ? value + 2.0 * std::log(unit) : value * unit * unit;
+}
+
+}  // namespace
+
+BandwidthSelection select_bandwidth(MatrixView x, VectorView y, const SelectionOptions& options) {
+  check_smoother_data(x, y);
+  if (options.n_starts < 1)
+    throw ArgumentError(fmt::format("n_starts: is {}, wants at least 1", options.n_starts));
+  BandwidthObjective objective(x, y, options);
+  const std::vector<Candidate> found = search(objective, options);
+  if (found.empty())
+    throw ArgumentError(fmt::format("criterion {}: undefined at every bandwidth of these {} rows; use loo",
+                                    to_string(options.criterion), x.rows()));
+  BandwidthSelection selection;
+  for (const Candidate& one : found)
+    selection.minima.push_back(
+        {objective.bandwidth(one.theta), in_units(one.value, options.criterion, objective.value_unit())});
+  selection.bandwidth = selection.minima.front().bandwidth;
+  selection.value = selection.minima.front().value;
+  describe(objective, found.front().theta, selection);
+  selection.n_evaluations = objective.n_evaluations();
+  return selection;
+}
+
+}  // namespace headspan::nw

@@ -1,0 +1,44 @@
+#pragma once
+// What a smoother's leave-one-out scores are made of: for every point, the sums over the other points.
+
+#include "headspan/nw/kernel.h"
+
+namespace headspan::nw {
+
+/// The data of one smoother, as the pair loops read them.
+struct SmootherData {
+  Kernel kernel;
+  Matrix columns;  ///< [d, n] the inputs, one column of the table after the other, not scaled: differences of
+                   ///< neighbours must not inherit the rounding of large coordinates
+  Vector inverse_bandwidth;  ///< [d] 0 where the bandwidth is infinite
+  Vector values;             ///< [n] what is averaged, centred
+};
+
+/// Sums over j != i of the weights relative to exp(shift_i). The point itself is never part of them, so that
+/// nothing has to be subtracted where its own weight is nearly all.
+struct OtherSums {
+  Vector shift;   ///< [n] logarithm of the unit of the sums; -inf where no other point is in reach
+  Vector weight;  ///< [n] sum_j w_ij / exp(shift)
+  Vector value;   ///< [n] sum_j w_ij values_j / exp(shift)
+  Vector square;  ///< [n] sum_j (w_ij / exp(shift))^2
+};
+
+/// One row of the smoother matrix, from its sums.
+struct RowScore {
+  double others_mean;  ///< weighted mean of the others' values; NaN where there are none in reach
+  double self_weight;  ///< w_ii
+  double others;       ///< 1 - w_ii, without cancellation
+  double n_eff;        ///< 1 / sum_j w_ij^2
+  bool isolated;       ///< no other point in reach
+};
+
+/// log k(x_i, x_i): 0, except for softmax.
+double self_log_weight(const SmootherData& data, Index i);
+
+/// Sums of every row. Gaussian, laplace and softmax weights are relative to the largest among the others
+/// wherever these would underflow.
+OtherSums other_sums(const SmootherData& data);
+
+RowScore row_score(const OtherSums& sums, Index i, double self_log);
+
+}  // namespace headspan::nw
