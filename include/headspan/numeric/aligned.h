@@ -3,14 +3,18 @@
 
 #include <cstddef>
 #include <memory>
-#include <new>
 
 #include "headspan/numeric/matrix.h"
 
 namespace headspan {
 
-/// An array of trivially copyable elements at a cache line's start, not initialised. It keeps its memory when
-/// asked for less.
+/// `bytes` at the start of a cache line, not initialised; 2 MiB and more lie on huge pages where the system
+/// has them, since touching small ones for the first time costs more than filling them. Throws
+/// std::bad_alloc.
+void* allocate_aligned(std::size_t bytes);
+void free_aligned(void* memory);
+
+/// An array of trivially copyable elements in such memory. It keeps its memory when asked for less.
 template <class T>
 class AlignedArray {
  public:
@@ -19,8 +23,7 @@ class AlignedArray {
   /// Room for `size` elements; what was there is lost where it must grow.
   void resize(Index size) {
     if (size > capacity_) {
-      const std::size_t bytes = static_cast<std::size_t>(size) * sizeof(T);
-      data_.reset(static_cast<T*>(::operator new(bytes, kAlignment)));
+      data_.reset(static_cast<T*>(allocate_aligned(static_cast<std::size_t>(size) * sizeof(T))));
       capacity_ = size;
     }
     size_ = size;
@@ -32,9 +35,8 @@ class AlignedArray {
   const T& operator[](Index i) const { return data_.get()[i]; }
 
  private:
-  static constexpr std::align_val_t kAlignment{64};
   struct Free {
-    void operator()(T* data) const { ::operator delete(data, kAlignment); }
+    void operator()(T* data) const { free_aligned(data); }
   };
   std::unique_ptr<T, Free> data_;
   Index size_ = 0, capacity_ = 0;
