@@ -26,9 +26,15 @@ def checkpoints() -> Path:
 
 
 @pytest.fixture(scope="session")
-def check_schema() -> Callable[[dict[str, Any]], None]:
-    """Asserts that a document keeps to docs/audit.schema.json."""
-    schema = json.loads(command.SCHEMA.read_text())
+def tables() -> Path:
+    """The folder of real tables, which lies beside the repository."""
+    if not command.TABLES.is_dir():
+        pytest.skip(f"the real tables are not here: no {command.TABLES}")
+    return command.TABLES
+
+
+def checker_of(path: Path) -> Callable[[dict[str, Any]], None]:
+    schema = json.loads(path.read_text())
     kind = jsonschema.validators.validator_for(schema)
     kind.check_schema(schema)
     validator = kind(schema)
@@ -38,6 +44,18 @@ def check_schema() -> Callable[[dict[str, Any]], None]:
         assert not errors, errors[:5]
 
     return check
+
+
+@pytest.fixture(scope="session")
+def check_schema() -> Callable[[dict[str, Any]], None]:
+    """Asserts that a document keeps to docs/audit.schema.json."""
+    return checker_of(command.SCHEMA)
+
+
+@pytest.fixture(scope="session")
+def check_nw_schema() -> Callable[[dict[str, Any]], None]:
+    """Asserts that a document keeps to docs/nw.schema.json."""
+    return checker_of(command.NW_SCHEMA)
 
 
 @pytest.fixture

@@ -1,13 +1,10 @@
 #include "cli/audit.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -17,6 +14,7 @@
 #include "cli/layouts.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
+#include "cli/terminal_style.h"
 #include "headspan/audit/audit.h"
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/io.h"
@@ -115,20 +113,6 @@ void check_explain(const checkpoint::Model& model, const std::string& name) {
     return place.layer == *layer && (place.n_heads == 0 || *head < place.n_heads);
   });
   if (!found) throw UsageError(fmt::format("--explain {}: the model has no such head", name));
-}
-
-report::TerminalStyle terminal_style() {
-  report::TerminalStyle style;
-  if (isatty(STDOUT_FILENO) != 1) return style;
-  const char* no_colour = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  style.colour =
-      (no_colour == nullptr || *no_colour == '\0') && !(term != nullptr && std::string(term) == "dumb");
-  winsize size{};
-  constexpr int kNarrowest = 60;
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-    style.width = std::clamp(static_cast<int>(size.ws_col), kNarrowest, style.width);
-  return style;
 }
 
 void write_documents(const AuditReport& report, const AuditArguments& arguments) {

@@ -10,7 +10,7 @@ enum ExitCode : int {
   kThresholdCrossed = 1,  ///< a threshold the user set
   kUsage = 2,             ///< unknown option, value out of range, contradictory options
   kInput = 3,             ///< an input file cannot be used
-  kPartial = 4,           ///< some layer or head is not ok; beats kThresholdCrossed
+  kPartial = 4,           ///< some row (layer, head, point) is not ok; beats kThresholdCrossed
   kOutput = 5,            ///< an output cannot be written
 };
 

@@ -12,6 +12,7 @@
 
 #include "cli/audit.h"
 #include "cli/exit_code.h"
+#include "cli/nw.h"
 #include "cli/outputs.h"
 #include "cli/signals.h"
 #include "headspan/numeric/error.h"
@@ -23,11 +24,12 @@ using namespace headspan::cli;
 constexpr const char* kFooter = R"(Examples:
   headspan audit model.safetensors
   headspan audit ./checkpoint/ --json audit.json
-  headspan audit --help
+  headspan nw faithful.csv --x eruptions --y waiting
+  headspan nw --help
 
 Exit codes:
   0 done                       3 an input file cannot be used
-  1 a threshold is crossed     4 done in part: some layer or head is not ok
+  1 a threshold is crossed     4 done in part: some row's status is not ok
   2 wrong usage                5 an output cannot be written)";
 
 int complain(const std::string& message, int code) {
@@ -37,7 +39,7 @@ int complain(const std::string& message, int code) {
 
 int usage(const std::string& message) {
   complain(message, kUsage);
-  fmt::print(stderr, "Run 'headspan --help' or 'headspan audit --help'.\n");
+  fmt::print(stderr, "Run 'headspan --help' or 'headspan COMMAND --help'.\n");
   return kUsage;
 }
 
@@ -55,6 +57,7 @@ int parse_and_run(int argc, char** argv) {
   app.get_formatter()->column_width(kOptionColumn);
   std::function<int()> run;
   add_audit_command(app, run);
+  add_nw_command(app, run);
   // Otherwise the parser only says that a command is missing.
   const auto is_named = [&](const CLI::App* command) { return command->check_name(argv[1]); };
   if (argc > 1 && argv[1][0] != '-' && std::as_const(app).get_subcommands(is_named).empty())
@@ -86,7 +89,7 @@ int main(int argc, char** argv) {
   } catch (const headspan::OutputError& error) {
     return complain(error.what(), kOutput);
   } catch (const std::bad_alloc&) {
-    return complain("the model needs more memory than there is", kInput);
+    return complain("this needs more memory than there is", kInput);
   } catch (const std::exception& error) {
     return complain(error.what(), kInput);
   }

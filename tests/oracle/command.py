@@ -16,7 +16,9 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 BINARY = Path(os.environ.get("HEADSPAN_BIN", REPOSITORY / "build/release/bin/headspan"))
 SCHEMA = REPOSITORY / "docs/audit.schema.json"
+NW_SCHEMA = REPOSITORY / "docs/nw.schema.json"
 CHECKPOINTS = REPOSITORY.parent / "shared/checkpoints"
+TABLES = REPOSITORY.parent / "shared/data"
 
 # The program meets the machine as it is, without what the oracle sets for itself.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
@@ -51,6 +53,14 @@ def run(*arguments: object, timeout: float = 120.0, **others: Any) -> Result:
 def audit(model: object, *arguments: object, codes: Sequence[int] = (0,)) -> Document:
     """The JSON document of `headspan audit MODEL`, matrices included."""
     result = run("audit", model, "--json", "-", "--matrices", *arguments)
+    assert result.code in codes, f"exit code {result.code}: {result.err}"
+    document: Document = json.loads(result.out)
+    return document
+
+
+def nw(data: object, *arguments: object, codes: Sequence[int] = (0,), **others: Any) -> Document:
+    """The JSON document of `headspan nw DATA`."""
+    result = run("nw", data, "--json", "-", *arguments, **others)
     assert result.code in codes, f"exit code {result.code}: {result.err}"
     document: Document = json.loads(result.out)
     return document

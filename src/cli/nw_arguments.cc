@@ -1,0 +1,167 @@
+#include "cli/nw_arguments.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "cli/exit_code.h"
+
+namespace headspan::cli {
+namespace {
+
+constexpr int kMostThreads = 4096;
+constexpr int kMostStarts = 1000;
+
+constexpr const char* kFooter = R"(Examples:
+  headspan nw faithful.csv --x eruptions --y waiting
+  headspan nw data.csv --x a,b --y c --bandwidth 0.5,2 --kernel epanechnikov --json fit.json
+  headspan nw data.csv --x a --y c --at grid.csv --json -
+  cat data.csv | headspan nw - --x a --y c --loo
+
+Rows with a missing value in a column that is used are left out and listed. Compact kernels
+(epanechnikov, biweight, triweight, tricube, uniform) reach one bandwidth.
+
+Exit codes:
+  0 done                       4 done in part: some point has no estimate
+  2 wrong usage                5 an output cannot be written
+  3 an input file cannot be used)";
+
+void declare_model(CLI::App& command, NwArguments& a) {
+  const char* group = "Model";
+  command.add_option("DATA", a.data, "A table in a text file (CSV and its kin), or - for standard input")
+      ->type_name("")
+      ->required();
+  command.add_option("--x", a.x, "Input columns, between commas or one per --x")
+      ->type_name("NAMES")
+      ->required()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(group);
+  command.add_option("--y,--target", a.y, "Column to predict")->type_name("NAME")->required()->group(group);
+  command
+      .add_option(
+          "--kernel", a.kernel,
+          "gaussian, laplace, epanechnikov, biweight, triweight, tricube, uniform, softmax [gaussian]")
+      ->type_name("KERNEL")
+      ->group(group);
+  command
+      .add_option("--shape", a.shape,
+                  "How several inputs combine: radial (of the length of the scaled difference) or product "
+                  "[radial]")
+      ->type_name("SHAPE")
+      ->group(group);
+  command
+      .add_option("--bandwidth", a.bandwidth,
+                  "auto, one number for all inputs, or one per input between commas [auto: one per input]")
+      ->type_name("H")
+      ->group(group);
+}
+
+void declare_computation(CLI::App& command, NwArguments& a) {
+  const char* group = "Computation";
+  command.add_option("--criterion", a.criterion, "What --bandwidth auto minimises: loo, gcv, aicc [loo]")
+      ->type_name("C")
+      ->group(group);
+  command.add_option("--starts", a.n_starts, "Starts of the search, for several inputs [5]")
+      ->type_name("N")
+      ->group(group);
+  command.add_option("--seed", a.seed, "Of the starts [0]")->type_name("N")->group(group);
+  command.add_option("--threads", a.n_threads, "Results do not depend on it [0: all cores]")
+      ->type_name("N")
+      ->group(group);
+}
+
+void declare_points(CLI::App& command, NwArguments& a) {
+  const char* group = "Points";
+  command
+      .add_option("--at", a.at,
+                  "A table with the same input columns, - for standard input [the rows of DATA]")
+      ->type_name("FILE")
+      ->group(group);
+  command.add_flag("--loo", a.loo, "With the estimate of each row from all the others")->group(group);
+  command
+      .add_flag("--nearest", a.nearest, "Where a compact kernel reaches no row: the value of the nearest one")
+      ->group(group);
+}
+
+void declare_output(CLI::App& command, NwArguments& a) {
+  const char* group = "Output (FILE - is standard output, the table is then left out)";
+  command.add_option("--json", a.json, "Everything, as docs/nw.schema.json describes")
+      ->type_name("FILE")
+      ->group(group);
+  command.add_flag("--quiet", a.quiet, "No table")->group(group);
+}
+
+double positive_number(const std::string& word, const std::string& whole) {
+  double value = 0.0;
+  const char* end = word.data() + word.size();
+  const auto read = std::from_chars(word.data(), end, value);
+  if (read.ec != std::errc() || read.ptr != end || !(value > 0.0) || !std::isfinite(value))
+    throw UsageError(
+        fmt::format("--bandwidth {}: must be auto or positive numbers between commas, e.g. 0.5,2", whole));
+  return value;
+}
+
+Vector given_bandwidth(const std::string& words) {
+  if (words == "auto") return {};
+  std::vector<double> values;
+  std::size_t start = 0;
+  while (start != std::string::npos) {
+    const std::size_t comma = words.find(',', start);
+    values.push_back(positive_number(words.substr(start, comma - start), words));
+    start = comma == std::string::npos ? comma : comma + 1;
+  }
+  return Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size()));
+}
+
+nw::Kernel kernel_named(const NwArguments& a) {
+  const auto function = nw::kernel_function_named(a.kernel);
+  if (!function) {
+    std::string names;
+    for (const nw::KernelFunction known : nw::kKernelFunctions)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(known));
+    throw UsageError(fmt::format("--kernel {}: there is no such kernel; there are {}", a.kernel, names));
+  }
+  for (const nw::KernelShape shape : {nw::KernelShape::radial, nw::KernelShape::product})
+    if (a.shape == to_string(shape)) return {*function, shape};
+  throw UsageError(fmt::format("--shape {}: must be radial or product", a.shape));
+}
+
+void check_ranges(const NwArguments& a) {
+  if (a.n_starts < 1 || a.n_starts > kMostStarts)
+    throw UsageError(fmt::format("--starts {}: must lie between 1 and {}", a.n_starts, kMostStarts));
+  if (a.n_threads < 0 || a.n_threads > kMostThreads)
+    throw UsageError(fmt::format("--threads {}: must lie between 0 and {}", a.n_threads, kMostThreads));
+  if (a.at && a.loo) throw UsageError("--loo: leaves out the rows of DATA, so it does not go with --at");
+  if (a.at && *a.at == "-" && a.data == "-")
+    throw UsageError("DATA and --at both read standard input; give one of them a file");
+}
+
+}  // namespace
+
+void declare(CLI::App& command, NwArguments& arguments) {
+  declare_model(command, arguments);
+  declare_computation(command, arguments);
+  declare_points(command, arguments);
+  declare_table_options(command, arguments.table);
+  declare_output(command, arguments);
+  command.footer(kFooter);
+}
+
+NwOptions resolve(const NwArguments& a) {
+  check_ranges(a);
+  NwOptions options;
+  options.csv = csv_options(a.table);
+  options.kernel = kernel_named(a);
+  options.bandwidth = given_bandwidth(a.bandwidth);
+  const auto criterion = nw::criterion_named(a.criterion);
+  if (!criterion) throw UsageError(fmt::format("--criterion {}: must be loo, gcv or aicc", a.criterion));
+  options.selection.kernel = options.kernel;
+  options.selection.criterion = *criterion;
+  options.selection.n_starts = a.n_starts;
+  options.selection.seed = a.seed;
+  return options;
+}
+
+}  // namespace headspan::cli

@@ -1,0 +1,98 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "headspan/report/nw_report.h"
+#include "report/input_facts.h"
+
+namespace headspan::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json number(const std::optional<double>& value) { return value ? number(*value) : Json(); }
+
+template <class Values>
+Json numbers(const Values& values) {
+  Json list = Json::array();
+  for (Index i = 0; i < values.size(); ++i) list.push_back(number(values[i]));
+  return list;
+}
+
+Json options_object(const NwReport& report) {
+  const auto& selection = report.selection_options;
+  return {{"kernel", to_string(report.kernel.function)},
+          {"shape", to_string(report.kernel.shape)},
+          {"bandwidth", selection ? Json("auto") : numbers(report.bandwidth)},
+          {"criterion", selection ? Json(to_string(selection->criterion)) : Json()},
+          {"n_starts", selection ? Json(selection->n_starts) : Json()},
+          {"seed", selection ? Json(selection->seed) : Json()},
+          {"loo", report.leave_one_out.has_value()},
+          {"nearest", report.nearest_if_none}};
+}
+
+Json selection_object(const std::optional<nw::BandwidthSelection>& selection) {
+  if (!selection) return {};
+  Json minima = Json::array();
+  for (const nw::BandwidthMinimum& minimum : selection->minima)
+    minima.push_back({{"bandwidth", numbers(minimum.bandwidth)}, {"value", number(minimum.value)}});
+  return {{"value", number(selection->value)},
+          {"irrelevant", selection->irrelevant},
+          {"at_edge", selection->at_edge},
+          {"n_evaluations", selection->n_evaluations},
+          {"minima", std::move(minima)}};
+}
+
+Json point_object(const NwReport& report, Index i) {
+  const auto at = static_cast<std::size_t>(i);
+  Json point = {{"line", report.lines[at]},
+                {"x", numbers(report.points.row(i))},
+                {"fit", number(report.estimate.output(i, 0))},
+                {"n_eff", number(report.estimate.n_eff[i])},
+                {"status", to_string(report.estimate.status[at])}};
+  if (report.leave_one_out) {
+    point["loo_fit"] = number(report.leave_one_out->output(i, 0));
+    point["loo_status"] = to_string(report.leave_one_out->status[at]);
+  }
+  return point;
+}
+
+// All members but the points, which are written one by one: there may be many.
+Json head_object(const NwReport& report, const std::string& version) {
+  const nw::SmootherScores& scores = report.scores;
+  return {{"headspan_version", version},
+          {"kind", "nw"},
+          {"input", input_object(report.input)},
+          {"at", report.at ? input_object(*report.at) : Json()},
+          {"x", report.x},
+          {"y", report.y},
+          {"options", options_object(report)},
+          {"n", report.n},
+          {"bandwidth", numbers(report.bandwidth)},
+          {"loo", number(scores.loo)},
+          {"gcv", number(scores.gcv)},
+          {"aicc", number(scores.aicc)},
+          {"trace", number(scores.trace)},
+          {"trace_wwt", number(scores.trace_wwt)},
+          {"sigma2", number(scores.sigma2)},
+          {"n_loo", report.n - scores.n_isolated},
+          {"n_isolated", scores.n_isolated},
+          {"selection", selection_object(report.selection)}};
+}
+
+}  // namespace
+
+void write_nw_json(std::ostream& out, const NwReport& report, const std::string& version) {
+  std::string head = dump(head_object(report, version));
+  head.pop_back();
+  out << head << ",\"points\":[";
+  for (Index i = 0; i < report.points.rows(); ++i)
+    out << (i == 0 ? "" : ",") << dump(point_object(report, i));
+  out << "]}\n";
+}
+
+}  // namespace headspan::report

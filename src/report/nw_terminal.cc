@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+#include "headspan/report/nw_report.h"
+#include "report/input_facts.h"
+#include "report/number_text.h"
+#include "report/terminal.h"
+#include "report/text_table.h"
+
+namespace headspan::report {
+namespace {
+
+constexpr Index kPointsShown = 10;
+constexpr std::size_t kMinimaShown = 3;
+
+std::string value_text(double value) { return std::isnan(value) ? "-" : fmt::format("{:.6g}", value); }
+
+std::string bandwidth_text(const NwReport& report, const Vector& bandwidth) {
+  std::string text;
+  for (Index j = 0; j < bandwidth.size(); ++j) {
+    const std::string value = std::isinf(bandwidth[j]) ? "unlimited" : fmt::format("{:.5g}", bandwidth[j]);
+    const bool is_named = bandwidth.size() == static_cast<Index>(report.x.size());
+    append(
+        text, ", ",
+        is_named ? fmt::format("{} ({})", value, printable(report.x[static_cast<std::size_t>(j)])) : value);
+  }
+  return text;
+}
+
+std::string irrelevance_text(const NwReport& report, std::size_t j) {
+  const std::string name = printable(report.x[j]);
+  return std::isinf(report.bandwidth[static_cast<Index>(j)])
+             ? fmt::format("{} is left out: the criterion is no worse without it", name)
+             : fmt::format(
+                   "{} hardly matters: without it the leave-one-out error rises by less than its "
+                   "standard error",
+                   name);
+}
+
+void write_selection(std::ostream& out, const NwReport& report, const TerminalStyle& style) {
+  if (!report.selection) return;
+  const nw::BandwidthSelection& selection = *report.selection;
+  write_entry(out, "chosen by",
+              fmt::format("{} {}, {} evaluations", to_string(report.selection_options->criterion),
+                          value_text(selection.value), selection.n_evaluations),
+              style);
+  for (std::size_t j = 0; j < report.x.size(); ++j) {
+    if (selection.irrelevant.at(j))
+      write_entry(out, "note", irrelevance_text(report, j), style);
+    else if (selection.at_edge.at(j))
+      write_entry(out, "note",
+                  fmt::format("the bandwidth of {} lies on an edge of the search", printable(report.x[j])),
+                  style);
+  }
+  for (std::size_t i = 1; i < std::min(selection.minima.size(), kMinimaShown); ++i)
+    write_entry(out, "next best",
+                fmt::format("{}: {}", bandwidth_text(report, selection.minima[i].bandwidth),
+                            value_text(selection.minima[i].value)),
+                style);
+}
+
+void write_scores(std::ostream& out, const NwReport& report, const TerminalStyle& style) {
+  const nw::SmootherScores& scores = report.scores;
+  const auto text = [](const std::optional<double>& score) { return score ? value_text(*score) : "-"; };
+  write_entry(out, "scores",
+              fmt::format("loo {}, gcv {}, aicc {}", text(scores.loo), text(scores.gcv), text(scores.aicc)),
+              style);
+  write_entry(out, "freedom",
+              fmt::format("tr W {}, tr WW' {}, mean squared residual {}", value_text(scores.trace),
+                          value_text(scores.trace_wwt), value_text(scores.sigma2)),
+              style);
+  if (scores.n_isolated > 0)
+    write_entry(out, "isolated",
+                fmt::format("{} of {} points have no other row in reach and are left out of loo",
+                            scores.n_isolated, report.n),
+                style);
+}
+
+void write_points(std::ostream& out, const NwReport& report, const TerminalStyle& style) {
+  std::vector<TextColumn> columns = {{"line", true, 0}};
+  for (const std::string& name : report.x) columns.push_back({printable(name), true, 2});
+  columns.push_back({fmt::format("fit of {}", printable(report.y)), true, 2});
+  if (report.leave_one_out) columns.push_back({"left out", true, 2});
+  columns.push_back({"n_eff", true, 2});
+  columns.push_back({"status", false, 2});
+  TextTable table(std::move(columns));
+  for (Index i = 0; i < std::min(report.points.rows(), kPointsShown); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    std::vector<Cell> row = {{std::to_string(report.lines[at])}};
+    for (Index j = 0; j < report.points.cols(); ++j) row.push_back({value_text(report.points(i, j))});
+    row.push_back({value_text(report.estimate.output(i, 0))});
+    if (report.leave_one_out) row.push_back({value_text(report.leave_one_out->output(i, 0))});
+    row.push_back({short_text(report.estimate.n_eff[i])});
+    const nw::PointStatus status = report.estimate.status[at];
+    row.push_back({to_string(status), status == nw::PointStatus::ok ? Tone::plain : Tone::warning});
+    table.add_row(std::move(row));
+  }
+  out << '\n';
+  table.write(out, style.colour, style.width);
+  if (report.points.rows() > kPointsShown)
+    out << fmt::format("... {} more points; --json writes them all\n", report.points.rows() - kPointsShown);
+}
+
+}  // namespace
+
+void write_nw_terminal(std::ostream& out, const NwReport& report, const TerminalStyle& style) {
+  write_input(out, "data", report.input, style);
+  if (report.at) write_input(out, "points", *report.at, style);
+  std::string inputs;
+  for (const std::string& name : report.x) append(inputs, ", ", printable(name));
+  write_entry(out, "model", fmt::format("{} from {}, {} rows", printable(report.y), inputs, report.n), style);
+  const bool has_shape = report.x.size() > 1 && report.kernel.function != nw::KernelFunction::gaussian &&
+                         report.kernel.function != nw::KernelFunction::softmax;
+  write_entry(out, "kernel",
+              fmt::format("{}{}", to_string(report.kernel.function),
+                          has_shape ? fmt::format(", {}", to_string(report.kernel.shape)) : ""),
+              style);
+  write_entry(out, "bandwidth", bandwidth_text(report, report.bandwidth), style);
+  write_selection(out, report, style);
+  write_scores(out, report, style);
+  write_points(out, report, style);
+}
+
+}  // namespace headspan::report
