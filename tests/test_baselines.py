@@ -30,7 +30,9 @@ def simulated() -> dict[str, audit.Array]:
 @pytest.fixture(scope="module")
 def stated(tmp_path_factory: pytest.TempPathFactory) -> command.Document:
     made = families.Checkpoint("llama")
-    families.llama_like(made, "llama", families.Sizes(D, HEADS, KV, K), families.RMS_LLAMA, head_dim=K)
+    families.llama_like.llama_like(
+        made, "llama", families.Sizes(D, HEADS, KV, K), families.llama_like.RMS_LLAMA, head_dim=K
+    )
     document = command.audit(made.write(tmp_path_factory.mktemp("random") / "model"))
     diversity: command.Document = document["layers"][0]["diversity"]
     return diversity

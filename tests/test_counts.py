@@ -79,7 +79,9 @@ def test_config_against_head_dim(tmp_path: Path) -> None:
 
 def test_config_of_32_kv_heads_against_weights_of_16(tmp_path: Path) -> None:
     made = families.Checkpoint("llama")
-    families.llama_like(made, "llama", families.Sizes(d=64, heads=32, kv=16, k=2), families.RMS_LLAMA)
+    families.llama_like.llama_like(
+        made, "llama", families.Sizes(d=64, heads=32, kv=16, k=2), families.llama_like.RMS_LLAMA
+    )
     result = command.run("audit", write(tmp_path / "a", made, num_key_value_heads=32))
     refused(result, "32")
     assert "16" in result.text or ("64" in result.text and "32, 64" in result.text), result.text
@@ -199,7 +201,9 @@ def test_gpt2_and_nanogpt_are_told_apart_by_shape(tmp_path: Path) -> None:
 def test_one_head(tmp_path: Path) -> None:
     """Nothing to compare: no HDI, no baseline, no bound, no pair; not an error."""
     made = families.Checkpoint("llama")
-    families.llama_like(made, "llama", families.Sizes(d=16, heads=1, kv=1, k=8), families.RMS_LLAMA, head_dim=8)
+    families.llama_like.llama_like(
+        made, "llama", families.Sizes(d=16, heads=1, kv=1, k=8), families.llama_like.RMS_LLAMA, head_dim=8
+    )
     document = command.audit(made.write(tmp_path / "a"))
     for row in document["layers"]:
         assert row["status"] == "ok" and row["pairs"] == []
@@ -219,7 +223,9 @@ def test_multi_query_has_no_key_index(tmp_path: Path) -> None:
 def test_wide_heads_force_zero_angles(tmp_path: Path) -> None:
     """2 d_k > D: 2 d_k - D angles are zero for any pair."""
     made = families.Checkpoint("llama")
-    families.llama_like(made, "llama", families.Sizes(d=10, heads=3, kv=3, k=8), families.RMS_LLAMA, head_dim=8)
+    families.llama_like.llama_like(
+        made, "llama", families.Sizes(d=10, heads=3, kv=3, k=8), families.llama_like.RMS_LLAMA, head_dim=8
+    )
     document = command.audit(made.write(tmp_path / "a"), "--all-angles")
     for truth in made.truths:
         row = command.row_of(document, truth.tensor)

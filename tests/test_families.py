@@ -70,7 +70,7 @@ def test_every_dtype(tmp_path: Path, family: str, dtype: str) -> None:
 )
 def test_prefixes(tmp_path: Path, prefix: str, reported: str) -> None:
     made = families.Checkpoint("llama", prefix=prefix)
-    families.llama(made)
+    families.llama_like.llama(made)
     document = command.audit(made.write(tmp_path / "model"))
     assert any(reported.rstrip(".") in text for text in document["model"]["prefixes"]), document["model"]["prefixes"]
     for truth in made.truths:
@@ -91,7 +91,7 @@ def test_two_towers_have_their_own_counts(tmp_path: Path) -> None:
 
 def test_many_layers_come_in_numerical_order(tmp_path: Path) -> None:
     made = families.Checkpoint("llama")
-    families.add_stack(made, families.LLAMA, families.RMS_LLAMA, families.GQA, 12)
+    families.add_stack(made, families.llama_like.LLAMA, families.llama_like.RMS_LLAMA, families.GQA, 12)
     made.config = families.llama_config("llama", families.GQA, num_hidden_layers=12)
     document = command.audit(made.write(tmp_path / "model"))
     assert [row["layer"] for row in document["layers"]] == list(range(12))
@@ -125,7 +125,7 @@ def test_text_tower_of_a_multimodal_model(tmp_path: Path) -> None:
     made = families.make("gemma3_nested")
     made.prefix = "vision_tower."
     vision = families.Sizes(d=32, heads=4, kv=4, k=8)
-    names = families.opt_names(norm="layer_norm1.weight")
+    names = families.encoders.opt_names(norm="layer_norm1.weight")
     n_text = len(made.truths)
     families.add_stack(made, "vision_model.encoder.layers.{}.", names, vision)
     assert made.config is not None

@@ -16,7 +16,7 @@ def slow_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Large enough to be caught at work: 16 layers of width 512."""
     made = families.Checkpoint("llama")
     s = families.Sizes(d=512, heads=8, kv=8, k=64)
-    families.add_stack(made, families.LLAMA, families.RMS_LLAMA, s, 16)
+    families.add_stack(made, families.llama_like.LLAMA, families.llama_like.RMS_LLAMA, s, 16)
     made.config = families.llama_config("llama", s, num_hidden_layers=16)
     return made.write(tmp_path_factory.mktemp("slow") / "model")
 

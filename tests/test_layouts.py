@@ -64,7 +64,7 @@ def test_a_layout_of_ones_own(tmp_path: Path) -> None:
     made = families.Checkpoint("llama")
     names = families.Names("mixer.to_query.weight", "mixer.to_key.weight", "mixer.to_value.weight",
                            "mixer.to_out.weight", norm="pre.weight")  # fmt: skip
-    families.llama_like(made, "mine", families.GQA, names, "model.towers.{}.")
+    families.llama_like.llama_like(made, "mine", families.GQA, names, "model.towers.{}.")
     folder = made.write(tmp_path / "model")
     assert command.run("audit", folder).code == 3
     result = command.audit(folder, "--layout-file", tmp_path / "mine.json")
