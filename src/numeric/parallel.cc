@@ -5,10 +5,17 @@
 #include <tbb/parallel_for.h>
 
 #include <atomic>
+#include <utility>
 
 #include "headspan/numeric/error.h"
 
 namespace headspan {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenChecks{50};
+thread_local InterruptionCheck* innermost_check = nullptr;
+
+}  // namespace
 
 // oneTBB's own synchronisation is compiled without instrumentation, so a thread sanitizer does not see that
 // bodies follow the call and that the caller follows the bodies. The counters say so, and order nothing among
@@ -21,7 +28,10 @@ void parallel_for(Index count, const std::function<void(Index)>& body) {
       tbb::blocked_range<Index>(0, count, 1),
       [&](const tbb::blocked_range<Index>& range) {
         static_cast<void>(calls.load(std::memory_order_acquire));
-        for (Index i = range.begin(); i != range.end(); ++i) body(i);
+        for (Index i = range.begin(); i != range.end(); ++i) {
+          InterruptionCheck::poll();
+          body(i);
+        }
         finished.fetch_add(1, std::memory_order_release);
       },
       tbb::simple_partitioner());
@@ -38,5 +48,23 @@ ThreadLimit::ThreadLimit(int n_threads) {
   if (n_threads > 0) control_ = std::make_unique<Control>(static_cast<std::size_t>(n_threads));
 }
 ThreadLimit::~ThreadLimit() = default;
+
+InterruptionCheck::InterruptionCheck(std::function<bool()> interrupted)
+    : interrupted_(std::move(interrupted)),
+      due_(std::chrono::steady_clock::now() + kBetweenChecks),
+      outer_(innermost_check) {
+  innermost_check = this;
+}
+
+InterruptionCheck::~InterruptionCheck() { innermost_check = outer_; }
+
+void InterruptionCheck::poll() {
+  InterruptionCheck* check = innermost_check;
+  if (check == nullptr) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < check->due_) return;
+  check->due_ = now + kBetweenChecks;
+  if (check->interrupted_()) throw Interrupted("interrupted");
+}
 
 }  // namespace headspan

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "headspan/numeric/error.h"
@@ -26,6 +28,26 @@ TEST(ParallelFor, RethrowsAndTakesNothing) {
   int calls = 0;
   parallel_for(0, [&](Index) { ++calls; });
   EXPECT_EQ(calls, 0);
+}
+
+TEST(InterruptionCheck, StopsBetweenTwoBodiesOnceAsked) {
+  const auto sleep = [](Index) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+  int asked = 0;
+  std::atomic<int> ran{0};
+  {
+    const InterruptionCheck check([&] { return ++asked == 2; });
+    EXPECT_THROW(parallel_for(5000,
+                              [&](Index i) {
+                                sleep(i);
+                                ++ran;
+                              }),
+                 Interrupted);
+  }
+  EXPECT_EQ(asked, 2);
+  EXPECT_GT(ran.load(), 50);
+  EXPECT_LT(ran.load(), 4000);
+  EXPECT_NO_THROW(parallel_for(200, sleep));
+  EXPECT_EQ(asked, 2);
 }
 
 TEST(ThreadLimit, RefusesNegativeCounts) { EXPECT_THROW(ThreadLimit(-1), ArgumentError); }
