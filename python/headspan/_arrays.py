@@ -1,0 +1,138 @@
+"""Arrays of any origin as numpy arrays of a type and layout that the compiled part takes without a copy.
+
+Accepted: numpy arrays, anything with `__dlpack__` in CPU memory (torch, jax ...), and whatever `numpy.asarray` makes
+an array of numbers from (lists, pandas). Read-only, strided and broadcast arrays are fine; what the compiled part
+cannot stride over is copied, once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+
+Array: TypeAlias = NDArray[Any]
+
+HALF = ("float16", "bfloat16")
+
+
+def numbers(name: str, value: Any) -> Array:
+    """`value` as an array of booleans, integers, float32 or float64; half precision is widened to float32.
+
+    Raises TypeError, naming the argument, where it is no array of real numbers.
+    """
+    array = _as_numpy(name, value)
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"{name}: a masked array hides values that would be used; fill or drop them first")
+    if array.dtype.name in HALF:
+        return array.astype(np.float32)
+    if array.dtype.kind == "f":
+        wanted = np.float32 if array.dtype.itemsize == 4 else np.float64
+        return array.astype(wanted, copy=False)
+    if array.dtype.kind in "biu":
+        return array
+    raise TypeError(f"{name}: real numbers wanted, its dtype is {array.dtype}")
+
+
+def _as_numpy(name: str, value: Any) -> Array:
+    if isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "__dlpack__"):
+        return _from_dlpack(name, value)
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name}: no array can be made of it: {error}") from error
+
+
+def _from_dlpack(name: str, value: Any) -> Array:
+    try:
+        if "bfloat16" in str(getattr(value, "dtype", "")):
+            return _core.widen_bfloat16(value)
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise TypeError(
+            f"{name}: its data cannot be read through DLPack (it must be in CPU memory, and a torch tensor "
+            f"detached from its gradient): {error}"
+        ) from error
+
+
+def floating(name: str, value: Any) -> Array:
+    """Like `numbers`, and floating point already: integers here would be a mistake."""
+    array = numbers(name, value)
+    if array.dtype.kind != "f":
+        raise TypeError(f"{name}: floating point wanted, its dtype is {array.dtype}")
+    return array
+
+
+def working_type(*arrays: Array) -> type[np.float32] | type[np.float64]:
+    """float32 where all are, float64 otherwise."""
+    return np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
+
+
+def adjacent(array: Array) -> Array:
+    """`array`, or a copy where the numbers of its last axis are not adjacent and aligned."""
+    size = array.itemsize
+    usable = array.flags.aligned and all(s % size == 0 for s in array.strides)
+    if usable and (array.shape[-1] <= 1 or array.strides[-1] == size):
+        return array
+    return np.ascontiguousarray(array)
+
+
+def rows(name: str, value: Any, dtype: type[Any]) -> Array:
+    """A matrix [n, d] of `dtype` whose rows follow one another; one dimension is one column."""
+    array = numbers(name, value)
+    if array.ndim == 1:
+        array = array[:, np.newaxis]
+    if array.ndim != 2:
+        raise ValueError(f"{name}: one or two dimensions wanted, its shape is {array.shape}")
+    array = adjacent(array.astype(dtype, copy=False))
+    following = array.shape[0] <= 1 or array.strides[0] >= array.shape[1] * array.itemsize
+    return array if following else np.ascontiguousarray(array)
+
+
+def vector(name: str, value: Any) -> NDArray[np.float64]:
+    """Contiguous float64 [n]; a single number is a vector of one."""
+    array = numbers(name, value)
+    if array.ndim > 1:
+        raise ValueError(f"{name}: one dimension wanted, its shape is {array.shape}")
+    return np.ascontiguousarray(np.atleast_1d(array), dtype=np.float64)
+
+
+def optional_vector(name: str, value: Any) -> NDArray[np.float64]:
+    """An empty vector for None."""
+    return np.empty(0) if value is None else vector(name, value)
+
+
+def integers(name: str, value: Any) -> list[int]:
+    """A list of integers from an integer or a vector of them."""
+    array = np.atleast_1d(numbers(name, value))
+    if array.dtype.kind not in "iu" or array.ndim != 1:
+        raise TypeError(f"{name}: an integer or a vector of integers wanted")
+    return [int(one) for one in array]
+
+
+def thread_count(threads: int | None) -> int:
+    """0, all cores, for None."""
+    if threads is None:
+        return 0
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)):
+        raise TypeError(f"threads: an integer or None wanted, not {type(threads).__name__}")
+    if threads < 1:
+        raise ValueError(f"threads: at least 1, it is {threads}; None uses all cores")
+    return int(threads)
+
+
+def require_finite(name: str, array: Array) -> None:
+    """Raises ValueError naming the first NaN or infinity."""
+    # A sum is finite only if all terms are, unless finite terms overflow: then look again.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if array.size == 0 or array.dtype.kind != "f" or np.isfinite(array.sum(dtype=np.float64)):
+            return
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        place = tuple(int(i) for i in bad[0])
+        raise ValueError(f"{name}: must be finite, at {list(place)} it is {array[place]}")

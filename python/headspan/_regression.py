@@ -1,0 +1,272 @@
+"""Nadaraya-Watson regression: estimates, smoothing scores, bandwidths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _arrays, _core
+
+KernelName = Literal["gaussian", "softmax", "laplace", "epanechnikov", "biweight", "triweight", "tricube", "uniform"]
+KernelShape = Literal["radial", "product"]
+Criterion = Literal["loo", "gcv", "aicc"]
+FloatArray = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Estimates at m queries."""
+
+    output: FloatArray
+    """[m], or [m, value_dim] where y has two dimensions: sum_i w_i y_i; NaN where there is no estimate."""
+    n_eff: NDArray[np.float64]
+    """[m] effective sample size 1 / sum_i w_i^2; 0 without a neighbour."""
+    log_normaliser: NDArray[np.float64]
+    """[m] log sum_i k(x, x_i); -inf without a neighbour."""
+    self_weight: NDArray[np.float64] | None
+    """[m] the weight that key i would have had at itself; None unless leave_one_out."""
+    status: NDArray[np.str_]
+    """[m] "ok", "no neighbour", "nearest" or "no other key"."""
+    bandwidth: NDArray[np.float64]
+    """[1] or [d] the bandwidth used."""
+
+
+def nadaraya_watson(
+    x: ArrayLike,
+    y: ArrayLike,
+    at: ArrayLike | None = None,
+    *,
+    bandwidth: ArrayLike | Literal["auto"],
+    kernel: KernelName = "gaussian",
+    kernel_shape: KernelShape = "radial",
+    leave_one_out: bool = False,
+    nearest_if_none: bool = False,
+    threads: int | None = None,
+) -> Estimate:
+    """The weighted means f(q) = sum_i k(q, x_i) y_i / sum_i k(q, x_i) at the queries `at`.
+
+    x: [n, d] or [n], the keys; y: [n] or [n, value_dim], their values; at: [m, d] or, for d = 1, [m], the queries;
+    None: x. float32 where all three are float32 or narrower, otherwise computed in float64; integers and booleans are
+    converted to float64.
+
+    kernel: with u the distance divided by the bandwidth, gaussian exp(-u^2/2), laplace exp(-u), epanechnikov
+    (1-u^2)+, biweight (1-u^2)+^2, triweight (1-u^2)+^3, tricube (1-u^3)+^3, uniform 1 for u <= 1; softmax is
+    exp(q.k / bandwidth^2). kernel_shape: of several dimensions, "radial" takes k of the length of the scaled
+    difference, "product" the product of k over the dimensions.
+    bandwidth: positive, one for all dimensions or one for each, in units of x; inf leaves a column out; "auto"
+    minimises the leave-one-out error, see select_bandwidth.
+    leave_one_out: at x, every point without itself (`at` must be None).
+    nearest_if_none: where a compact kernel reaches no key, the value of the nearest one instead of NaN.
+    threads: None uses all cores; the result does not depend on it.
+
+    Raises ValueError on sizes that disagree, no key, NaN or infinity, or a bandwidth that is not positive;
+    TypeError on what is no array of real numbers. Zero queries give empty results.
+    """
+    limit = _arrays.thread_count(threads)
+    keys, values = _arrays.numbers("x", x), _arrays.numbers("y", y)
+    if leave_one_out and at is not None:
+        raise ValueError("at: leave_one_out is defined at x itself; leave `at` out")
+    queries = keys if at is None else _arrays.numbers("at", at)
+    dtype = _arrays.working_type(keys, values, queries)
+    key_rows, value_rows = _arrays.rows("x", keys, dtype), _arrays.rows("y", values, dtype)
+    query_rows = key_rows if at is None else _query_rows(queries, keys, dtype)
+    _check(key_rows, value_rows, query_rows)
+    widths = _widths(bandwidth, keys, values, kernel, kernel_shape, limit)
+    output, log_normaliser, n_eff, self_weight, status = _core.estimate(
+        *_without_ignored(query_rows, key_rows, widths), value_rows, kernel, kernel_shape, _finite_widths(widths),
+        leave_one_out, nearest_if_none, limit,
+    )  # fmt: skip
+    return Estimate(
+        output=output[:, 0] if values.ndim == 1 else output,
+        n_eff=n_eff,
+        log_normaliser=log_normaliser,
+        self_weight=self_weight if leave_one_out else None,
+        status=_STATUS_WORDS[status],
+        bandwidth=widths,
+    )
+
+
+_STATUS_WORDS = np.array(_core.POINT_STATUSES)
+
+
+def _without_ignored(
+    queries: _arrays.Array, keys: _arrays.Array, widths: NDArray[np.float64]
+) -> tuple[_arrays.Array, _arrays.Array]:
+    """Columns of infinite bandwidth made constant: every kernel is then as good as without them."""
+    ignored = np.broadcast_to(np.isinf(widths), keys.shape[1])
+    if not ignored.any():
+        return queries, keys
+    return np.where(ignored, queries.dtype.type(0), queries), np.where(ignored, keys.dtype.type(0), keys)
+
+
+def _finite_widths(widths: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.isinf(widths), 1.0, widths)
+
+
+def _query_rows(queries: _arrays.Array, keys: _arrays.Array, dtype: type[Any]) -> _arrays.Array:
+    if queries.ndim == 0 and keys.ndim == 1:
+        queries = queries[np.newaxis]
+    if queries.ndim == 1 and keys.ndim == 2 and keys.shape[1] != 1:
+        raise ValueError(
+            f"at: [m, {keys.shape[1]}] wanted, as x has {keys.shape[1]} columns; its shape is {queries.shape}"
+        )
+    return _arrays.rows("at", queries, dtype)
+
+
+def _check(keys: _arrays.Array, values: _arrays.Array, queries: _arrays.Array) -> None:
+    if len(keys) == 0:
+        raise ValueError("x: no rows; an estimate needs at least one key")
+    if keys.shape[1] == 0:
+        raise ValueError("x: no columns")
+    if len(values) != len(keys):
+        raise ValueError(f"y: {len(values)} rows for {len(keys)} rows of x")
+    if queries.shape[1] != keys.shape[1]:
+        raise ValueError(f"at: {queries.shape[1]} columns, x has {keys.shape[1]}")
+    _arrays.require_finite("x", keys)
+    _arrays.require_finite("y", values)
+    if queries is not keys:
+        _arrays.require_finite("at", queries)
+
+
+def _widths(
+    bandwidth: Any, keys: _arrays.Array, values: _arrays.Array, kernel: KernelName, shape: KernelShape, limit: int
+) -> NDArray[np.float64]:
+    if isinstance(bandwidth, str):
+        if bandwidth != "auto":
+            raise ValueError(f"bandwidth: positive numbers or 'auto' wanted, it is '{bandwidth}'")
+        return select_bandwidth(keys, values, kernel=kernel, kernel_shape=shape, threads=limit or None).bandwidth
+    widths = _arrays.vector("bandwidth", bandwidth)
+    if not (widths > 0).all():
+        raise ValueError(f"bandwidth: must be positive, it is {widths}")
+    dimensions = 1 if keys.ndim == 1 else keys.shape[1]
+    if len(widths) not in (1, dimensions):
+        raise ValueError(
+            f"bandwidth: one or {dimensions} of them wanted for {dimensions} columns, there are {len(widths)}"
+        )
+    return widths
+
+
+@dataclass(frozen=True, eq=False)
+class SmootherScores:
+    """The fit at the training points and its scores; W is the n x n matrix of weights."""
+
+    fit: NDArray[np.float64]
+    """[n] W y."""
+    loo_residual: NDArray[np.float64]
+    """[n] y_i - f^(-i)(x_i), the leave-one-out residual; NaN where w_ii = 1 (no other key in reach)."""
+    n_eff: NDArray[np.float64]
+    """[n] 1 / sum_j w_ij^2."""
+    self_weight: NDArray[np.float64]
+    """[n] w_ii."""
+    loo: float | None
+    """Mean squared leave-one-out residual over the points that have one."""
+    gcv: float | None
+    """Mean squared residual / (1 - tr W / n)^2."""
+    aicc: float | None
+    """log(sigma2) + (1 + tr W / n) / (1 - (tr W + 2) / n)."""
+    trace: float
+    """tr W, the effective degrees of freedom."""
+    trace_wwt: float
+    """tr W W^T."""
+    sigma2: float
+    """Mean squared in-sample residual."""
+    n_isolated: int
+    """Points with w_ii = 1."""
+
+
+def smoother_scores(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    bandwidth: ArrayLike,
+    kernel: KernelName = "gaussian",
+    kernel_shape: KernelShape = "radial",
+    threads: int | None = None,
+) -> SmootherScores:
+    """Leave-one-out, generalised cross-validation, corrected AIC and degrees of freedom, in one pass and in float64.
+
+    x: [n, d] or [n]; y: [n]; the others as in nadaraya_watson, which also says what is refused.
+    """
+    limit = _arrays.thread_count(threads)
+    keys, values = _arrays.rows("x", x, np.float64), _single("y", y)
+    _check(keys, values[:, np.newaxis], keys)
+    widths = _widths(bandwidth, keys, values, kernel, kernel_shape, limit)
+    return SmootherScores(**_core.smoother_scores(keys, values, kernel, kernel_shape, widths, limit))
+
+
+def _single(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """One value a row: [n] or [n, 1]."""
+    array = _arrays.numbers(name, value)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    return _arrays.vector(name, array)
+
+
+@dataclass(frozen=True, eq=False)
+class BandwidthMinimum:
+    """One local minimum that the search met."""
+
+    bandwidth: NDArray[np.float64]
+    """[d], units of x; inf: the column is irrelevant."""
+    value: float
+    """The criterion there."""
+
+
+@dataclass(frozen=True, eq=False)
+class BandwidthSelection:
+    """The bandwidth that minimises a criterion."""
+
+    bandwidth: NDArray[np.float64]
+    """[d], units of x."""
+    value: float
+    """The criterion there."""
+    irrelevant: NDArray[np.bool_]
+    """[d] the criterion is flat beyond this bandwidth: the column does not matter."""
+    at_edge: NDArray[np.bool_]
+    """[d] the search ended on an edge of its bracket."""
+    minima: tuple[BandwidthMinimum, ...]
+    """Every distinct minimum met, best first."""
+    n_evaluations: int
+    """How often the criterion was computed."""
+
+
+def select_bandwidth(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    kernel: KernelName = "gaussian",
+    kernel_shape: KernelShape = "radial",
+    criterion: Criterion = "loo",
+    per_dimension: bool = True,
+    n_starts: int = 5,
+    seed: int = 0,
+    threads: int | None = None,
+) -> BandwidthSelection:
+    """Minimises a criterion over the bandwidths of a Nadaraya-Watson fit on its own data.
+
+    x: [n, d] or [n]; y: [n]. criterion: "loo" (leave-one-out), "gcv" or "aicc", see SmootherScores. per_dimension:
+    one bandwidth for each column, otherwise one for all in units of each column's spread. n_starts, seed: starting
+    points of the search where there are several bandwidths. Results do not depend on the units of the columns, nor on
+    the number of threads.
+
+    Raises ValueError as nadaraya_watson does, and for a constant column.
+    """
+    limit = _arrays.thread_count(threads)
+    keys, values = _arrays.rows("x", x, np.float64), _single("y", y)
+    _check(keys, values[:, np.newaxis], keys)
+    if isinstance(n_starts, bool) or n_starts < 1:
+        raise ValueError(f"n_starts: at least 1, it is {n_starts}")
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed: from 0 to 2^64 - 1, it is {seed}")
+    found = _core.select_bandwidth(keys, values, kernel, kernel_shape, criterion, per_dimension, n_starts, seed, limit)
+    return BandwidthSelection(
+        bandwidth=found["bandwidth"],
+        value=found["value"],
+        irrelevant=np.array(found["irrelevant"], dtype=bool),
+        at_edge=np.array(found["at_edge"], dtype=bool),
+        minima=tuple(BandwidthMinimum(bandwidth, value) for bandwidth, value in found["minima"]),
+        n_evaluations=found["n_evaluations"],
+    )
