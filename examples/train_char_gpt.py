@@ -19,10 +19,11 @@ import math
 import time
 from pathlib import Path
 
-import torch
 from safetensors.torch import save_file
-from torch import Tensor, nn
 from torch.nn import functional as F
+
+import torch
+from torch import Tensor, nn
 
 N_LAYER, N_HEAD, N_EMBD, BLOCK = 5, 8, 144, 128
 BATCH, LEARNING_RATE, WEIGHT_DECAY, WARM_UP = 24, 2e-3, 0.1, 100

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+
 from oracle import command, families
+
+# The package as scripts/build leaves it, unless another is on the path.
+sys.path.append(str(command.REPOSITORY / "build/release/python"))
 
 
 def pytest_sessionstart() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.stats
+
 from oracle import audit, command, compare, families
 
 D, K, HEADS, KV = 24, 4, 6, 3

@@ -8,6 +8,7 @@ import struct
 from pathlib import Path
 
 import pytest
+
 from oracle import command, families
 
 

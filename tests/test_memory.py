@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from oracle import command, families, safetensors_file
 
 WIDTH, LAYERS = 2048, 3

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from oracle import command, families
 
 ROUNDS = 40

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from oracle import command, families, shared_files
 
 Order = Callable[[Any, Any, Any], Any]

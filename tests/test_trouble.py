@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from oracle import audit, command, compare, families, safetensors_file
 
 Q = "model.layers.0.self_attn.q_proj.weight"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from oracle import audit, command, compare, shared_files
 from oracle.families import Truth
 

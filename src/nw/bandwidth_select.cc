@@ -78,15 +78,12 @@ Candidate descend(BandwidthObjective& objective, Candidate from) {
   const std::vector<Index> in = columns_in(from.theta);
   if (in.empty()) return from;
   Vector theta = from.theta;
-  const auto value = [&](const Vector& part, Vector* slopes) {
+  const auto value = [&](const Vector& part, Vector*) {
     theta(in) = part;
-    Vector all(theta.size());
-    const double at = objective.value(theta, slopes ? &all : nullptr);
-    if (slopes) *slopes = all(in);
-    return at;
+    return objective.value(theta);
   };
   const Vector start = from.theta(in), lower = objective.lower()(in), upper = objective.upper()(in);
-  const Minimum found = minimize(value, start, lower, upper, {.use_gradient = objective.has_gradient()});
+  const Minimum found = minimize(value, start, lower, upper, {.use_gradient = false});
   if (!(found.value < from.value)) return from;
   theta(in) = found.at;
   return {theta, found.value};

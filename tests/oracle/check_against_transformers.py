@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 import transformers
+
+import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from oracle import audit, families
