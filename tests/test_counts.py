@@ -106,6 +106,15 @@ def test_query_norm_of_no_known_length(tmp_path: Path) -> None:
     assert "13" in document["layers"][1]["reason"]
 
 
+def test_a_head_without_its_norm(tmp_path: Path) -> None:
+    """One norm tensor per head, and the last one missing."""
+    made = families.make("stablelm_12b")
+    for layer in range(2):
+        del made.tensors[f"model.layers.{layer}.self_attn.q_layernorm.norms.5.weight"]
+    result = command.run("audit", made.write(tmp_path / "model"))
+    assert result.code == 3 and "norms.4.weight" in result.err and "6 heads" in result.err
+
+
 def test_query_norm_over_all_heads_is_told_from_per_head(tmp_path: Path) -> None:
     all_heads = command.audit(families.make("olmo2").write(tmp_path / "a"))["layers"][0]
     per_head = command.audit(families.make("qwen3").write(tmp_path / "b"))["layers"][0]

@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <string_view>
+
 namespace headspan::checkpoint {
 namespace {
 
 using Kind = LayerTrouble::Kind;
+
+/// Stands for the head's number in the name of an inner norm.
+constexpr std::string_view kHead = "{head}";
 
 std::string shown(const TensorEntry& tensor) { return tensor.name + " " + shape_text(tensor.shape); }
 
@@ -54,8 +59,21 @@ class LayerFinder {
         return tensor;
     return nullptr;
   }
-  const TensorEntry* inner_norm(const char* role, const std::string& name) {
-    return name.empty() ? nullptr : optional(role, base_ + name);
+  /// One tensor, or those of heads 0, 1, ... up to the first that is missing.
+  std::vector<const TensorEntry*> inner_norm(const char* role, const std::string& name) {
+    if (name.empty()) return {};
+    const std::size_t mark = name.find(kHead);
+    if (mark == std::string::npos) {
+      const TensorEntry* tensor = optional(role, base_ + name);
+      return tensor ? std::vector{tensor} : std::vector<const TensorEntry*>{};
+    }
+    std::vector<const TensorEntry*> heads;
+    const auto name_of = [&](std::size_t h) {
+      return base_ + name.substr(0, mark) + std::to_string(h) + name.substr(mark + kHead.size());
+    };
+    while (const TensorEntry* tensor = container_.find(name_of(heads.size()))) heads.push_back(tensor);
+    if (!heads.empty()) place_.tensors[role] = base_ + name;
+    return heads;
   }
   const std::string& norm_base() const { return base_; }
   void check_complete() const {
@@ -127,12 +145,34 @@ LayerShapes layer_shapes(const LayerPlan& plan) {
                     "--layout",
                     shapes.query_text, shapes.width, shapes.output_text, out_rows(*plan.output, in_out),
                     to_string(plan.names->code), in_out ? "+T, stored [in, out]" : ""));
-  if (plan.query_norm && plan.query_norm->shape.size() == 1) shapes.query_norm = plan.query_norm->elements();
+  if (!plan.query_norm.empty() && plan.query_norm.front()->shape.size() == 1)
+    shapes.query_norm = plan.query_norm.front()->elements();
   return shapes;
 }
 
+void check_norms_of_heads(const std::vector<const TensorEntry*>& norms, const Sourced& heads,
+                          std::int64_t head_dim) {
+  for (const TensorEntry* norm : norms) {
+    check_readable(*norm);
+    if (norm->shape != std::vector<std::int64_t>{head_dim})
+      throw LayerTrouble(
+          Kind::contradiction,
+          fmt::format("{}: the norm of one head must have head_dim = {} entries", shown(*norm), head_dim));
+  }
+  if (static_cast<std::int64_t>(norms.size()) != heads.value)
+    throw LayerTrouble(Kind::contradiction,
+                       fmt::format("{} is the last of {} norms numbered from 0, but there are {} heads ({})",
+                                   norms.back()->name, norms.size(), heads.value, heads.origin));
+}
+
 /// "per_head" or "all_heads", by the shape of an inner norm.
-std::string norm_extent(const TensorEntry& norm, const Sourced& heads, std::int64_t head_dim) {
+std::string norm_extent(const std::vector<const TensorEntry*>& norms, bool one_per_head, const Sourced& heads,
+                        std::int64_t head_dim) {
+  if (one_per_head) {
+    check_norms_of_heads(norms, heads, head_dim);
+    return "per_head";
+  }
+  const TensorEntry& norm = *norms.front();
   check_readable(norm);
   if (norm.shape.size() == 1 && norm.elements() == head_dim) return "per_head";
   if (norm.shape.size() == 1 && norm.elements() == heads.value * head_dim) return "all_heads";
@@ -145,8 +185,14 @@ std::string norm_extent(const TensorEntry& norm, const Sourced& heads, std::int6
 
 void plan_inner_norms(const LayerPlan& plan, const Counts& counts, LayerPlace& place) {
   place.qk_norm = "none";
-  if (plan.key_norm) place.qk_norm = norm_extent(*plan.key_norm, counts.n_kv_heads, counts.head_dim.value);
-  if (plan.query_norm) place.qk_norm = norm_extent(*plan.query_norm, counts.n_heads, counts.head_dim.value);
+  const auto fill = [&](const std::vector<const TensorEntry*>& norms, const std::string& name,
+                        const Sourced& heads) {
+    if (norms.empty()) return;
+    const bool one_per_head = name.find(kHead) != std::string::npos;
+    place.qk_norm = norm_extent(norms, one_per_head, heads, counts.head_dim.value);
+  };
+  fill(plan.key_norm, plan.names->key_norm, counts.n_kv_heads);
+  fill(plan.query_norm, plan.names->query_norm, counts.n_heads);
 }
 
 /// What is asked of one norm and who reads it.

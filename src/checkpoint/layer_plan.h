@@ -19,8 +19,8 @@ struct NormFold {
 struct LayerPlan {
   const AttentionNames* names = nullptr;
   const TensorEntry *query = nullptr, *key = nullptr, *value = nullptr, *fused = nullptr, *output = nullptr;
-  const TensorEntry *query_norm = nullptr, *key_norm = nullptr;
-  NormFold query_fold, memory_fold;  ///< of the queries; of keys and values
+  std::vector<const TensorEntry*> query_norm, key_norm;  ///< none, one, or one per head in their order
+  NormFold query_fold, memory_fold;                      ///< of the queries; of keys and values
 };
 
 /// What a layer is looked up with.

@@ -105,10 +105,16 @@ void fold(const Container& container, const NormFold& norm, HeadWeights& part) {
 }
 
 /// Gain of an inner norm for every row: repeated over the heads where it has one entry per axis of a head.
-Vector inner_gain(const Container& container, const TensorEntry* norm, double offset, std::int64_t n_heads,
-                  std::int64_t head_dim) {
-  if (!norm) return {};
-  const Vector gain = read_vector(container, *norm).array() + offset;
+Vector inner_gain(const Container& container, const std::vector<const TensorEntry*>& norms, double offset,
+                  std::int64_t n_heads, std::int64_t head_dim) {
+  if (norms.empty()) return {};
+  std::vector<double> entries;
+  for (const TensorEntry* norm : norms) {
+    const Vector part = read_vector(container, *norm);
+    entries.insert(entries.end(), part.begin(), part.end());
+  }
+  const Vector gain =
+      Eigen::Map<const Vector>(entries.data(), static_cast<Index>(entries.size())).array() + offset;
   return gain.size() == n_heads * head_dim ? gain : gain.replicate(n_heads, 1);
 }
 

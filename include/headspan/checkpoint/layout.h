@@ -44,8 +44,9 @@ struct AttentionNames {
   std::optional<NormNames> input_norm;  ///< read by Q, and in self-attention by K and V
   std::optional<NormNames>
       memory_norm;  ///< cross-attention: the norm whose output K and V read; PREFIX + its name
-  std::string query_norm,
-      key_norm;  ///< norms on queries and keys, per head or over all heads (length decides)
+  /// Norms on queries and keys, per head or over all heads (length decides); with "{head}" in the name, one
+  /// tensor for each head.
+  std::string query_norm, key_norm;
   double qk_gain_offset = 0.0;
   std::string config_section;  ///< "text_config" ...; empty: the top level or the first known nested section
   std::map<std::string, std::vector<std::string>>

@@ -173,9 +173,13 @@ def add_block(out: Checkpoint, at: str, names: Names, s: Sizes, memory: Norm | N
         if not name:
             gains.append(None)
             continue
-        gain = out.gain(n * s.k if names.qk_all_heads else s.k)
+        one_per_head = "{head}" in name
+        gain = out.gain(n * s.k if names.qk_all_heads or one_per_head else s.k)
         stored = safetensors_file.as_stored(gain - names.norm_offset, out.dtype)
-        out.put(at + name, stored)
+        for h in range(n) if one_per_head else ():
+            out.put(at + name.replace("{head}", str(h)), stored[h * s.k : (h + 1) * s.k])
+        if not one_per_head:
+            out.put(at + name, stored)
         gains.append(np.resize(stored + names.norm_offset, (n, s.k)))
     norm = None
     if names.norm:

@@ -127,6 +127,20 @@ def stablelm(out: Checkpoint) -> Checkpoint:
     return llama_like(out, "stablelm", GQA, names)
 
 
+def stablelm_12b(out: Checkpoint) -> Checkpoint:
+    """A norm tensor for each head."""
+    names = separate(
+        HF,
+        QKVO,
+        norm="input_layernorm.weight",
+        norm_kind="layer",
+        norm_bias=True,
+        query_norm="self_attn.q_layernorm.norms.{head}.weight",
+        key_norm="self_attn.k_layernorm.norms.{head}.weight",
+    )
+    return llama_like(out, "stablelm", GQA, names, qk_layernorm=True)
+
+
 def gpt_oss(out: Checkpoint) -> Checkpoint:
     biases = tuple(f"self_attn.{x}_proj.bias" for x in "qkvo")
     names = separate(HF, QKVO, norm="input_layernorm.weight", biases=biases)
@@ -160,6 +174,7 @@ BUILDERS = (
     olmo2,
     phi3,
     stablelm,
+    stablelm_12b,
     gpt_oss,
     internlm2,
 )
