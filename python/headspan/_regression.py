@@ -29,7 +29,7 @@ class Estimate:
     self_weight: NDArray[np.float64] | None
     """[m] the weight that key i would have had at itself; None unless leave_one_out."""
     status: NDArray[np.str_]
-    """[m] "ok", "no neighbour", "nearest" or "no other key"."""
+    """[m] "ok", "no neighbour", "nearest neighbour" or "no other key"."""
     bandwidth: NDArray[np.float64]
     """[1] or [d] the bandwidth used."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,12 @@ def log_weights(kernel: str, shape: str, queries: Array, keys: Array, bandwidth:
         return product
     length: Array = np.sqrt((difference**2).sum(-1))
     return KERNELS[kernel](length)
+
+
+def close(found: Any, wanted: Any, *, rtol: float = 1e-7, atol: float = 0.0) -> None:
+    """Asserts that an array is there and equal within the tolerance, NaN and infinities at the same places."""
+    assert found is not None
+    np.testing.assert_allclose(found, wanted, rtol=rtol, atol=atol)
 
 
 @dataclass
