@@ -280,29 +280,33 @@ template <class D, class T = hn::TFromD<D>>
 HWY_INLINE void values_six(D d, const ValueTile<T>& tile, const T* HWY_RESTRICT weights, Index column,
                            T* out) {
   using V = hn::Vec<D>;
-  const Index lanes = static_cast<Index>(hn::Lanes(d));
-  const T* HWY_RESTRICT v = tile.values + column;
-  const Index ws = tile.weight_stride;
+  constexpr Index kP = kPanel<T>;
+  const Index lanes = static_cast<Index>(hn::Lanes(d)), n = tile.n, ws = tile.weight_stride,
+              os = tile.out_stride;
+  const auto at = [&](Index c) { return tile.values + c / kP * tile.panel_stride + c % kP; };
+  const T* HWY_RESTRICT v0 = at(column);
+  const T* HWY_RESTRICT v1 = at(column + lanes);
   T* out1 = out + lanes;
-#define HEADSPAN_START(R)                          \
-  V a##R = hn::Load(d, out + R * tile.out_stride); \
-  V c##R = hn::Load(d, out1 + R * tile.out_stride);
+#define HEADSPAN_START(R)              \
+  V a##R = hn::Load(d, out + R * os);  \
+  V c##R = hn::Load(d, out1 + R * os); \
+  const T* HWY_RESTRICT w##R = weights + R * ws;
   HEADSPAN_SIX(HEADSPAN_START)
 #undef HEADSPAN_START
-  for (Index i = 0; i < tile.n; ++i, v += tile.value_stride) {
-    const V x0 = hn::LoadU(d, v), x1 = hn::LoadU(d, v + lanes);
-#define HEADSPAN_STEP(R)                         \
-  {                                              \
-    const V y = hn::Set(d, weights[R * ws + i]); \
-    a##R = hn::MulAdd(x0, y, a##R);              \
-    c##R = hn::MulAdd(x1, y, c##R);              \
+  for (Index i = 0; i < n; ++i) {
+    const V x0 = hn::Load(d, v0 + i * kP), x1 = hn::Load(d, v1 + i * kP);
+#define HEADSPAN_STEP(R)             \
+  {                                  \
+    const V y = hn::Set(d, w##R[i]); \
+    a##R = hn::MulAdd(x0, y, a##R);  \
+    c##R = hn::MulAdd(x1, y, c##R);  \
   }
     HEADSPAN_SIX(HEADSPAN_STEP)
 #undef HEADSPAN_STEP
   }
-#define HEADSPAN_STORE(R)                        \
-  hn::Store(a##R, d, out + R * tile.out_stride); \
-  hn::Store(c##R, d, out1 + R * tile.out_stride);
+#define HEADSPAN_STORE(R)           \
+  hn::Store(a##R, d, out + R * os); \
+  hn::Store(c##R, d, out1 + R * os);
   HEADSPAN_SIX(HEADSPAN_STORE)
 #undef HEADSPAN_STORE
 }
@@ -311,6 +315,7 @@ template <class T>
 void accumulate_values_all(const ValueTile<T>& tile) {
   const Tag<T> d;
   const Index step = 2 * static_cast<Index>(hn::Lanes(d));
+  // A panel of values stays in the first-level cache while the rows pass.
   for (Index column = 0; column < tile.columns; column += step)
     for (Index row = 0; row < tile.m; row += kGroup)
       values_six(d, tile, tile.weights + row * tile.weight_stride, column,

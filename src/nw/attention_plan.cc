@@ -88,37 +88,34 @@ KeyRange AttentionPlan<T>::range(Index batch, Index query) const {
 }
 
 template <class T>
-bool AttentionPlan<T>::values_fit() const {
-  return value_dim == value_columns && input.value.stride[3] == 1;
-}
-
-template <class T>
 void AttentionPlan<T>::lay_out() {
   key_bias_.resize(padded_n_);
   std::fill_n(key_bias_.data(), n, T(0));
   std::fill_n(key_bias_.data() + n, padded_n_ - n, static_cast<T>(-kInfinity));
   keys_.resize(n_batch * n_kv_heads * padded_n_ * d);
-  odd_keys_.resize(static_cast<std::size_t>(n_batch * n_kv_heads));
-  values_in_place_ = values_fit();
-  const auto every_head = [&](const auto& body) {
-    parallel_for(n_batch * n_kv_heads, [&](Index i) { body(i / n_kv_heads, i % n_kv_heads); });
-  };
-  every_head([&](Index batch, Index head) { lay_out_head(batch, head); });
-  // A value that is not finite must not be multiplied by a weight of zero.
-  const bool all_finite =
-      std::all_of(odd_keys_.begin(), odd_keys_.end(), [](const auto& odd) { return odd.empty(); });
-  if (values_in_place_ && all_finite) return;
-  values_in_place_ = false;
   values_.resize(n_batch * n_kv_heads * n * value_columns);
-  every_head([&](Index batch, Index head) {
-    T* to = values_.data() + (batch * n_kv_heads + head) * n * value_columns;
-    std::fill_n(to, n * value_columns, T(0));
-    for (Index i = 0; i < n; ++i) {
-      const T* from = input.value.at(batch, head, i);
-      for (Index j = 0; j < value_dim; ++j) to[i * value_columns + j] = from[j * input.value.stride[3]];
-    }
-    for (const Index odd : odd_keys(batch, head)) std::fill_n(to + odd * value_columns, value_columns, T(0));
+  odd_keys_.resize(static_cast<std::size_t>(n_batch * n_kv_heads));
+  parallel_for(n_batch * n_kv_heads, [&](Index i) {
+    lay_out_head(i / n_kv_heads, i % n_kv_heads);
+    lay_out_values(i / n_kv_heads, i % n_kv_heads);
   });
+}
+
+// A value that is not finite must not be multiplied by a weight of zero, so an odd key's is left out.
+template <class T>
+void AttentionPlan<T>::lay_out_values(Index batch, Index head) {
+  constexpr Index kP = kPanel<T>;
+  T* to = values_.data() + (batch * n_kv_heads + head) * n * value_columns;
+  const Index stride = input.value.stride[3];
+  for (Index panel = 0; panel * kP < value_columns; ++panel, to += value_panel_stride()) {
+    const Index columns = std::clamp<Index>(value_dim - panel * kP, 0, kP);
+    for (Index i = 0; i < n; ++i) {
+      const T* from = input.value.at(batch, head, i) + panel * kP * stride;
+      for (Index c = 0; c < columns; ++c) to[i * kP + c] = from[c * stride];
+      std::fill_n(to + i * kP + columns, kP - columns, T(0));
+    }
+    for (const Index odd : odd_keys(batch, head)) std::fill_n(to + odd * kP, kP, T(0));
+  }
 }
 
 template <class T>
@@ -153,13 +150,7 @@ const T* AttentionPlan<T>::keys(Index batch, Index kv_head, Index first) const {
 
 template <class T>
 const T* AttentionPlan<T>::values(Index batch, Index kv_head, Index first) const {
-  if (values_in_place_) return input.value.at(batch, kv_head, first);
-  return values_.data() + ((batch * n_kv_heads + kv_head) * n + first) * value_columns;
-}
-
-template <class T>
-Index AttentionPlan<T>::value_stride() const {
-  return values_in_place_ ? input.value.stride[2] : value_columns;
+  return values_.data() + (batch * n_kv_heads + kv_head) * n * value_columns + first * kPanel<T>;
 }
 
 template <class T>

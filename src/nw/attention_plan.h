@@ -31,9 +31,10 @@ struct AttentionPlan {
 
   /// Keys of one key head as panels, from key `first`, a multiple of two panels.
   const T* keys(Index batch, Index kv_head, Index first) const;
-  /// Values from row `first`, rows value_stride() apart and value_columns wide, padding 0.
+  /// Values of one key head in panels of columns from row `first`, panels value_panel_stride() apart, padding
+  /// 0.
   const T* values(Index batch, Index kv_head, Index first) const;
-  Index value_stride() const;
+  Index value_panel_stride() const { return n * kPanel<T>; }
   /// 0, and -inf beyond the last key.
   const T* key_bias(Index first) const { return key_bias_.data() + first; }
   /// Keys of which the key or value is not finite: they take no part in tiles.
@@ -44,10 +45,9 @@ struct AttentionPlan {
   void check() const;
   void lay_out();
   void lay_out_head(Index batch, Index kv_head);
-  bool values_fit() const;
+  void lay_out_values(Index batch, Index kv_head);
 
   Index padded_n_;
-  bool values_in_place_ = false;
   AlignedArray<T> keys_, values_, key_bias_;
   std::vector<std::vector<Index>> odd_keys_;
 };

@@ -155,8 +155,8 @@ bool AttentionTile<T>::weigh(const KeyBlock& block) {
 template <class T>
 void AttentionTile<T>::add_values(const KeyBlock& block) {
   accumulate_values(ValueTile<T>{
-      scores_.data(), stride_, plan_.values(batch_, head_ / plan_.group(), block.first), plan_.value_stride(),
-      m_, block.n, plan_.value_columns, values_.data(), plan_.value_columns});
+      scores_.data(), stride_, plan_.values(batch_, head_ / plan_.group(), block.first),
+      plan_.value_panel_stride(), m_, block.n, plan_.value_columns, values_.data(), plan_.value_columns});
   since_hand_over_ += block.n;
   if (since_hand_over_ >= kKeysBeforeHandOver && block.first + block.n < range_.last) hand_over();
 }

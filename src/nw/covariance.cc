@@ -16,13 +16,13 @@ namespace headspan::nw {
 namespace {
 
 // All heads' weights of this many queries and one block of keys stay in the second-level cache.
-constexpr Index kCovarianceTile = 4 * kGroup;
+constexpr Index kCovarianceTile = 8 * kGroup;
 
 template <class T>
 class CovarianceTask {
  public:
   CovarianceTask(const AttentionPlan<T>& plan, const CovarianceOptions& options)
-      : plan_(plan), options_(options), keys_(attention_block_keys<T>(plan.d)) {
+      : plan_(plan), options_(options), keys_(std::max(2 * kPanel<T>, attention_block_keys<T>(plan.d) / 2)) {
     for (Index head = 0; head < plan.n_heads; ++head)
       tiles_.push_back(std::make_unique<AttentionTile<T>>(plan, kCovarianceTile, keys_));
     stacked_.resize(2 * plan.n_heads * keys_);

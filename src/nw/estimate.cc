@@ -128,33 +128,121 @@ struct Definition {
   }
 };
 
+// Keeps the given queries only.
+template <class T>
+void keep_queries(const std::vector<Index>& rows, Scoring<T>& scoring) {
+  RowMatrix<T> queries(static_cast<Index>(rows.size()), scoring.d);
+  std::vector<T> shift(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    queries.row(static_cast<Index>(i)) = scoring.queries.row(rows[i]);
+    shift[i] = scoring.shift[static_cast<std::size_t>(rows[i])];
+  }
+  scoring.queries = std::move(queries);
+  scoring.shift = std::move(shift);
+}
+
+// Beyond this a score's own rounding changes a weight by more than the promised accuracy.
+template <class T>
+constexpr double kFarthestScore = sizeof(T) == 4 ? 128.0 : 1000.0;
+
+// Sums with every weight relative to the query's largest. A query that is too far for this precision keeps
+// what it has, too little.
+template <class T>
+void sum_relative_to_largest(const Eigen::Ref<const RowMatrix<T>>& values, const SumOptions& options,
+                             const std::vector<Index>& rows, double limit, Scoring<T>& scoring,
+                             Accumulated& out) {
+  const std::vector<T> zero_score = scoring.shift;
+  scoring.shift = largest_scores(scoring, options.own_key_out);
+  std::vector<double> log_shift(rows.size());
+  std::vector<bool> rounds_away(rows.size(), false);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    T& shift = scoring.shift[i];
+    if (!std::isfinite(shift)) shift = zero_score[i];
+    rounds_away[i] = std::abs(static_cast<double>(shift) - static_cast<double>(zero_score[i])) > limit;
+    log_shift[i] = kLn2 * (static_cast<double>(shift) - static_cast<double>(zero_score[i]));
+  }
+  const Sums sums = sum_over_keys(scoring, values, options);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto from = static_cast<Index>(i);
+    if (rounds_away[i]) continue;
+    out.log_shift[rows[i]] = log_shift[i];
+    out.sums.weight[rows[i]] = sums.weight[from];
+    out.sums.squares[rows[i]] = sums.squares[from];
+    out.sums.values.row(rows[i]) = sums.values.row(from);
+  }
+}
+
+template <class T>
+std::vector<Index> far_queries(const Accumulated& sums) {
+  std::vector<Index> far;
+  for (Index q = 0; q < sums.sums.weight.size(); ++q)
+    if (!(sums.sums.weight[q] >= kFarSum<T>)) far.push_back(q);
+  return far;
+}
+
+template <class T>
+Accumulated accumulate_radial(const Inputs<T>& inputs, const Eigen::Ref<const RowMatrix<T>>& values,
+                              const EstimateOptions& options) {
+  const Index m = inputs.queries.rows();
+  const SumOptions sum_options{options.leave_one_out, true};
+  Scoring<T> scoring = prepare(options.kernel, inputs);
+  Accumulated out{{Vector::Zero(m), Vector::Zero(m), Matrix::Zero(m, values.cols())}, Vector::Zero(m)};
+  std::vector<Index> far;
+  if (options.kernel.function == KernelFunction::softmax) {
+    for (Index q = 0; q < m; ++q) far.push_back(q);
+  } else {
+    out.sums = sum_over_keys(scoring, values, sum_options);
+    // Leaving out needs query i beside key i, which a choice of queries is not.
+    if (options.kernel.function == KernelFunction::gaussian && !options.leave_one_out)
+      far = far_queries<T>(out);
+  }
+  if (far.empty()) return out;
+  keep_queries(far, scoring);
+  // The scores of a softmax are what they are; distances can be had more precisely.
+  const double limit = options.kernel.function == KernelFunction::softmax ? kInfinity : kFarthestScore<T>;
+  sum_relative_to_largest(values, sum_options, far, limit, scoring, out);
+  return out;
+}
+
+// What single precision cannot resolve, once more in double.
+void redo_in_double(const Inputs<float>& inputs, const Eigen::Ref<const RowMatrix<float>>& values,
+                    const EstimateOptions& options, const std::vector<Index>& rows, Accumulated& out) {
+  Matrix queries(static_cast<Index>(rows.size()), inputs.queries.cols());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    queries.row(static_cast<Index>(i)) = inputs.queries.row(rows[i]).cast<double>();
+  const Matrix keys = inputs.keys.cast<double>();
+  const Matrix wide_values = values.cast<double>();
+  const Accumulated again =
+      accumulate_radial<double>({queries, keys, inputs.bandwidth}, wide_values, options);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto from = static_cast<Index>(i);
+    out.log_shift[rows[i]] = again.log_shift[from];
+    out.sums.weight[rows[i]] = again.sums.weight[from];
+    out.sums.squares[rows[i]] = again.sums.squares[from];
+    out.sums.values.row(rows[i]) = again.sums.values.row(from);
+  }
+}
+
 template <class T>
 Accumulated accumulate(const Inputs<T>& inputs, const Eigen::Ref<const RowMatrix<T>>& values,
                        const EstimateOptions& options) {
   const KernelFunction function = options.kernel.function;
-  const Index m = inputs.queries.rows();
-  const SumOptions sum_options{options.leave_one_out, true};
   const bool product = options.kernel.shape == KernelShape::product && inputs.keys.cols() > 1 &&
                        function != KernelFunction::gaussian && function != KernelFunction::softmax;
-  Accumulated out{{}, Vector::Zero(m)};
-  if (product) {
-    out.sums = sum_over_keys_of_product(function, inputs, values, sum_options);
-  } else {
-    Scoring<T> scoring = prepare(options.kernel, inputs);
-    if (function == KernelFunction::softmax) {
-      scoring.shift = largest_scores(scoring, options.leave_one_out);
-      for (Index q = 0; q < m; ++q)
-        out.log_shift[q] = kLn2 * static_cast<double>(scoring.shift[static_cast<std::size_t>(q)]);
-      // A query that sees no key: no score to be relative to.
-      for (T& shift : scoring.shift) shift = std::isfinite(shift) ? shift : T(0);
-    }
-    out.sums = sum_over_keys(scoring, values, sum_options);
-  }
+  Accumulated out =
+      product ? Accumulated{sum_over_keys_of_product(function, inputs, values, {options.leave_one_out, true}),
+                            Vector::Zero(inputs.queries.rows())}
+              : accumulate_radial(inputs, values, options);
   if (is_compact(function)) return out;
+  std::vector<Index> far = far_queries<T>(out);
+  if (far.empty()) return out;
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (function == KernelFunction::gaussian && !options.leave_one_out) {
+      redo_in_double(inputs, values, options, far, out);
+      far = far_queries<double>(out);
+    }
+  }
   const Definition<T> definition{options.kernel, inputs, values, options.leave_one_out};
-  std::vector<Index> far;
-  for (Index q = 0; q < m; ++q)
-    if (!(out.sums.weight[q] >= kFarSum<T>)) far.push_back(q);
   parallel_for(static_cast<Index>(far.size()),
                [&](Index i) { definition.apply(far[static_cast<std::size_t>(i)], out); });
   return out;

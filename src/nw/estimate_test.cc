@@ -110,6 +110,19 @@ TEST(Estimate, FarQueriesTakeTheNearestKeys) {
   EXPECT_FLOAT_EQ(single.output(1, 0), 5.0F);
 }
 
+TEST(Estimate, NarrowBandwidthsLeaveEveryQueryFar) {
+  for (const double bandwidth : {0.05, 0.01}) {
+    EstimateOptions options = with(KernelFunction::gaussian, bandwidth);
+    expect_as_defined(normal<float>(40, 4, 1), normal<float>(600, 4, 2), normal<float>(600, 1, 3), options,
+                      1e-5);
+    expect_as_defined(normal<double>(40, 4, 1), normal<double>(600, 4, 2), normal<double>(600, 6, 3), options,
+                      1e-12);
+    options.leave_one_out = true;
+    const RowMatrix<float> x = normal<float>(300, 4, 1);
+    expect_as_defined(x, x, normal<float>(300, 1, 3), options, 1e-5);
+  }
+}
+
 TEST(Estimate, CompactKernelWithoutNeighbourSaysSo) {
   RowMatrix<double> keys(2, 1), values(2, 1), queries(1, 1);
   keys << 0, 1;

@@ -22,7 +22,8 @@ Index block_keys(Index d) {
   return round_up(std::clamp<Index>(fitting, 2 * kPanel<T>, kMostBlockKeys), 2 * kPanel<T>);
 }
 
-// Few columns go transposed, each a row that runs along the keys; many go as rows padded to whole vectors.
+// Few columns go transposed, each a row that runs along the keys; many go in panels of columns padded to
+// whole vectors.
 template <class T>
 struct Values {
   bool narrow = false;
@@ -45,13 +46,15 @@ Values<T> transposed(const Eigen::Ref<const RowMatrix<T>>& values) {
 }
 
 template <class T>
-Values<T> padded(const Eigen::Ref<const RowMatrix<T>>& values) {
+Values<T> in_panels(const Eigen::Ref<const RowMatrix<T>>& values) {
   Values<T> out;
-  out.columns = out.stride = round_up(values.cols(), kValuePad<T>);
-  out.data.resize(values.rows() * out.stride);
+  out.columns = round_up(values.cols(), kValuePad<T>);
+  out.stride = values.rows() * kPanel<T>;
+  out.data.resize(values.rows() * out.columns);
   std::fill_n(out.data.data(), out.data.size(), T(0));
   for (Index i = 0; i < values.rows(); ++i)
-    std::copy_n(values.row(i).data(), values.cols(), out.data.data() + i * out.stride);
+    for (Index c = 0; c < values.cols(); ++c)
+      out.data[c / kPanel<T> * out.stride + i * kPanel<T> + c % kPanel<T>] = values(i, c);
   return out;
 }
 
@@ -59,7 +62,7 @@ constexpr Index kMostNarrowColumns = 4;
 
 template <class T>
 Values<T> arranged(const Eigen::Ref<const RowMatrix<T>>& values) {
-  return values.cols() <= kMostNarrowColumns ? transposed<T>(values) : padded<T>(values);
+  return values.cols() <= kMostNarrowColumns ? transposed<T>(values) : in_panels<T>(values);
 }
 
 // One task: a tile of queries against a span of keys.
@@ -167,9 +170,9 @@ class ValueAccumulator {
   ValueAccumulator(Index m, Index columns) : m_(m), columns_(columns), data_(round_up(m, kGroup) * columns) {
     std::fill_n(data_.data(), data_.size(), T(0));
   }
-  void add(const NarrowBlock<T>& block, const T* values, Index value_stride) {
-    accumulate_values(ValueTile<T>{block.tile.scores, block.tile.stride, values, value_stride, m_,
-                                   block.tile.n, columns_, data_.data(), columns_});
+  void add(const NarrowBlock<T>& block, const Values<T>& values, Index key) {
+    accumulate_values(ValueTile<T>{block.tile.scores, block.tile.stride, values.data.data() + key * kPanel<T>,
+                                   values.stride, m_, block.tile.n, columns_, data_.data(), columns_});
   }
   void hand_over(Accumulator<T>& sums) {
     for (Index q = 0; q < m_; ++q)
@@ -197,7 +200,7 @@ std::vector<double> wide_sums(const Work<T>& work, const Task& task) {
   for_each_block(work.scoring, task, work.options.own_key_out, block, [&](Index key) {
     score_tile(block.score, block.tile);
     weigh_tile(block, shift, sums);
-    values.add(block, work.values.data.data() + key * work.values.stride, work.values.stride);
+    values.add(block, work.values, key);
     since += block.tile.n;
     if (since >= kKeysBeforeHandOver) {
       values.hand_over(sums);
@@ -323,7 +326,7 @@ std::vector<double> product_sums(const std::vector<Scoring<T>>& dimensions, cons
       sums.row(q)[0] += w.template cast<double>().sum();
       sums.row(q)[1] += w.template cast<double>().square().sum();
     }
-    weighted.add(block, values.data.data() + key * values.stride, values.stride);
+    weighted.add(block, values, key);
     weighted.hand_over(sums);
   }
   return sums.sums();
@@ -340,7 +343,7 @@ Sums sum_over_keys_of_product(KernelFunction function, const Inputs<T>& inputs,
     dimensions.push_back(
         prepare<T>({function, KernelShape::radial}, {queries, keys, inputs.bandwidth.segment(j, 1)}));
   }
-  const Values<T> arranged_values = padded<T>(values);
+  const Values<T> arranged_values = in_panels<T>(values);
   Sums sums = empty_sums(inputs.queries.rows(), values.cols());
   run_tasks(
       inputs.queries.rows(), inputs.keys.rows(), kWideTile,

@@ -64,14 +64,15 @@ struct RowSums {
 template <class T>
 RowSums<T> weigh_row(TileWeight weight, T shift, T* row, Index n);
 
-/// out[row][c] += sum_i weights[row][i] values[i][c] for c < columns, `columns` a multiple of kValuePad, m
-/// rows in groups of kGroup (padded rows are touched).
+/// out[row][c] += sum_i weights[row][i] values_i,c for c < columns, `columns` a multiple of kValuePad, m rows
+/// in groups of kGroup (padded rows are touched). Values lie in panels of kPanel columns, each with its rows
+/// one after the other.
 template <class T>
 struct ValueTile {
   const T* weights;
   Index weight_stride;
-  const T* values;
-  Index value_stride;
+  const T* values;  ///< row 0 of panel 0
+  Index panel_stride;
   Index m, n, columns;
   T* out;
   Index out_stride;
