@@ -284,6 +284,7 @@ def test_spellings_and_threads_do_not_change_a_byte(tmp_path: Path) -> None:
     text = command.run("nw", path, "--x", "a,b", "--y", "y", "--json", "-").out
     assert text
     assert command.run("nw", path, "--x", "a", "--x", "b", "--target", "y", "--json", "-").out == text
+    assert command.run("nw", path, "--x", "a, b", "--y", "y", "--json", "-").out == text
     for threads in (1, 2, 3):
         assert command.run("nw", path, "--x", "a,b", "--y", "y", "--json", "-", "--threads", threads).out == text
     with path.open("rb") as file:
@@ -338,6 +339,8 @@ TROUBLE: dict[str, tuple[str, list[object], int, str]] = {
     "named twice in the file": ("x,x,y\n1,2,3\n4,5,6\n", ["--x", "x"], 3, "rename one"),
     "nothing complete": ("x,y\n1,\n,2\n", ["--x", "x"], 3, "none of 2 rows"),
     "constant": ("x,y\n1,2\n1,4\n", ["--x", "x"], 3, "same value, 1"),
+    "one row": ("x,y\n1,2\n", ["--x", "x"], 3, "give --bandwidth"),
+    "words": ("x,y\nred,2\nblue,4\n", ["--x", "x"], 3, "column of words"),
     "empty": ("", ["--x", "x"], 3, "empty"),
     "UTF-16": ("\0x\0,\0y\0\n", ["--x", "x"], 3, "UTF-16"),
     "HTML": ("<html>", ["--x", "x"], 3, "HTML"),

@@ -44,6 +44,9 @@ table::NumericRows training_rows(const NwArguments& arguments, const NwOptions& 
 
 // A column that does not vary has no scale, so no bandwidth of its own can be chosen.
 void refuse_constant_columns(const NwReport& report, const table::NumericRows& rows) {
+  if (report.n == 1)
+    throw DataError(FileFault::refused, {report.input.understood.path, {}, std::nullopt},
+                    "one usable row cannot choose a bandwidth; give --bandwidth");
   for (std::size_t j = 0; j < report.x.size(); ++j) {
     const auto column = rows.x.col(static_cast<Index>(j));
     if (column.minCoeff() == column.maxCoeff())

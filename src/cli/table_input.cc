@@ -36,6 +36,12 @@ std::vector<std::string> between_commas(const std::string& word) {
   }
 }
 
+std::string without_blanks(const std::string& text) {
+  const std::size_t start = text.find_first_not_of(' ');
+  if (start == std::string::npos) return {};
+  return text.substr(start, text.find_last_not_of(' ') - start + 1);
+}
+
 }  // namespace
 
 void declare_table_options(CLI::App& command, TableArguments& a) {
@@ -86,7 +92,8 @@ std::vector<std::string> column_names(const table::Table& table, const std::vect
       names.push_back(word);
       continue;
     }
-    for (const std::string& name : between_commas(word)) {
+    for (const std::string& part : between_commas(word)) {
+      const std::string name = without_blanks(part);
       if (name.empty()) throw UsageError(fmt::format("{} {}: a name is empty", option, word));
       names.push_back(name);
     }

@@ -59,7 +59,8 @@ std::string dialect_text(const Understood& understood) {
   if (understood.line_ending != table::LineEnding::none)
     text += fmt::format(", {} line ends", to_string(understood.line_ending));
   if (understood.byte_order_mark) text += ", byte order mark";
-  if (understood.n_blank_lines > 0) text += fmt::format(", {} blank lines skipped", understood.n_blank_lines);
+  if (understood.n_blank_lines > 0)
+    text += fmt::format(", {} skipped", counted(understood.n_blank_lines, "blank line"));
   return text;
 }
 
@@ -90,6 +91,7 @@ void write_columns(std::ostream& out, const Understood& understood, const Termin
 
 void write_dropped(std::ostream& out, const InputFacts& facts, const TerminalStyle& style) {
   if (facts.dropped.empty()) return;
+  const auto n_dropped = static_cast<std::int64_t>(facts.dropped.size());
   std::map<std::string, int> missing;
   for (const table::DroppedRow& row : facts.dropped) ++missing[row.column];
   std::string columns;
@@ -100,7 +102,8 @@ void write_dropped(std::ostream& out, const InputFacts& facts, const TerminalSty
     append(lines, ", ", std::to_string(facts.dropped[i].line));
   if (facts.dropped.size() > kLinesShown) lines += " ...";
   write_entry(out, "left out",
-              fmt::format("{} rows for a missing value ({}): lines {}", facts.dropped.size(), columns, lines),
+              fmt::format("{} for a missing value ({}): line{} {}", counted(n_dropped, "row"), columns,
+                          n_dropped == 1 ? "" : "s", lines),
               style);
 }
 

@@ -42,6 +42,10 @@ std::string degrees_text(const std::optional<double>& radians) {
 
 std::string count_text(std::int64_t value) { return value == 0 ? "-" : std::to_string(value); }
 
+std::string counted(std::int64_t count, std::string_view singular) {
+  return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
+}
+
 std::string exact_text(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? fmt::format("{}", *value) : "";
 }

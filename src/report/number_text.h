@@ -20,6 +20,8 @@ std::string short_text(const std::optional<double>& value);
 std::string degrees_text(const std::optional<double>& radians);
 /// A count of which 0 means unknown.
 std::string count_text(std::int64_t value);
+/// "1 row", "2 rows": a count and what is counted.
+std::string counted(std::int64_t count, std::string_view singular);
 /// Shortest decimal that reads back as the same double; "" where there is no finite value.
 std::string exact_text(const std::optional<double>& value);
 

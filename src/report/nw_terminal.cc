@@ -101,7 +101,8 @@ void write_points(std::ostream& out, const NwReport& report, const TerminalStyle
   out << '\n';
   table.write(out, style.colour, style.width);
   if (report.points.rows() > kPointsShown)
-    out << fmt::format("... {} more points; --json writes them all\n", report.points.rows() - kPointsShown);
+    out << fmt::format("... {}; --json writes them all\n",
+                       counted(report.points.rows() - kPointsShown, "more point"));
 }
 
 }  // namespace
@@ -111,7 +112,8 @@ void write_nw_terminal(std::ostream& out, const NwReport& report, const Terminal
   if (report.at) write_input(out, "points", *report.at, style);
   std::string inputs;
   for (const std::string& name : report.x) append(inputs, ", ", printable(name));
-  write_entry(out, "model", fmt::format("{} from {}, {} rows", printable(report.y), inputs, report.n), style);
+  write_entry(out, "model",
+              fmt::format("{} from {}, {}", printable(report.y), inputs, counted(report.n, "row")), style);
   const bool has_shape = report.x.size() > 1 && report.kernel.function != nw::KernelFunction::gaussian &&
                          report.kernel.function != nw::KernelFunction::softmax;
   write_entry(out, "kernel",

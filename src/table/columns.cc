@@ -71,17 +71,22 @@ std::string names_listed(const Table& table) {
   throw DataError(FileFault::missing, {understood.path, {}, {}}, reason);
 }
 
+std::string remedy_for_text(const ColumnFacts& facts, std::int64_t n_rows) {
+  if (facts.remark) return *facts.remark;
+  const bool is_mostly_text = 2 * facts.misfit->n_rows >= n_rows - facts.n_missing;
+  return is_mostly_text ? "it is a column of words; leave it out"
+                        : "correct it, leave it empty if it is missing, or leave the column out";
+}
+
 [[noreturn]] void fail_text(const Table& table, const ColumnFacts& facts) {
   const Misfit& misfit = *facts.misfit;
-  const std::string how_many = misfit.n_rows == table.understood.n_rows
-                                   ? "all rows"
-                                   : fmt::format("{} of {} rows", misfit.n_rows, table.understood.n_rows);
-  const std::string remedy =
-      facts.remark ? *facts.remark
-                   : std::string("correct it, leave it empty if it is missing, or leave the column out");
+  const std::int64_t n_rows = table.understood.n_rows;
+  const std::string how_many = misfit.n_rows == n_rows
+                                   ? "no row is a number"
+                                   : fmt::format("{} of {} rows are not numbers", misfit.n_rows, n_rows);
   fail_at_line(table.understood.path, misfit.line, facts.name, FileFault::refused,
-               fmt::format("numbers are wanted and this says {} ({} are not numbers); {}",
-                           excerpt(misfit.text), how_many, remedy));
+               fmt::format("numbers are wanted and this says {} ({}); {}", excerpt(misfit.text), how_many,
+                           remedy_for_text(facts, n_rows)));
 }
 
 const std::vector<double>& numbers_of(const Table& table, const std::string& name) {

@@ -61,7 +61,7 @@ TEST(Columns, EachTroubleNamesThePlaceAndTheRemedy) {
       {"ozon", FileFault::missing, {}, {"'ozon'", "is 'Ozone' meant?", "Ozone, Wind, Temp, place"}},
       {"pressure", FileFault::missing, {}, {"'pressure'", "The columns are"}},
       {"Temp", FileFault::refused, {}, {"3 and 5", "rename"}},
-      {"place", FileFault::refused, 2, {"'a'", "all rows"}},
+      {"place", FileFault::refused, 2, {"'a'", "no row is a number", "column of words"}},
       {"far", FileFault::refused, 3, {"infinite"}},
       {"void", FileFault::refused, {}, {"every value is missing"}},
   };
