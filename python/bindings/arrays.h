@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -33,6 +34,8 @@ using RowsView = Eigen::Map<const RowMatrix<T>, 0, Eigen::OuterStride<>>;
 template <class T>
 RowsView<T> view(const Rows<T>& array) {
   const auto rows = static_cast<Index>(array.shape(0)), cols = static_cast<Index>(array.shape(1));
+  // Strides of an array without elements, or of an axis of one, mean nothing.
+  if (array.size() == 0) return {nullptr, rows, cols, Eigen::OuterStride<>(std::max<Index>(cols, 1))};
   if ((cols > 1 && array.stride(1) != 1) || (rows > 1 && array.stride(0) < cols))
     throw ArgumentError("rows of adjacent numbers wanted");
   return {array.data(), rows, cols,
@@ -53,7 +56,8 @@ View tensor(const std::optional<Array>& array) {
     view.shape[k] = static_cast<Index>(array->shape(k));
     view.stride[k] = array->stride(k);
   }
-  if (view.shape[3] > 1 && view.stride[3] != 1) throw ArgumentError("rows of adjacent numbers wanted");
+  if (array->size() > 0 && view.shape[3] > 1 && view.stride[3] != 1)
+    throw ArgumentError("rows of adjacent numbers wanted");
   return view;
 }
 

@@ -73,7 +73,9 @@ def nadaraya_watson(
     dtype = _arrays.working_type(keys, values, queries)
     key_rows, value_rows = _arrays.rows("x", keys, dtype), _arrays.rows("y", values, dtype)
     query_rows = key_rows if at is None else _query_rows(queries, keys, dtype)
-    _check(key_rows, value_rows, query_rows)
+    _check_sizes(key_rows, value_rows, query_rows)
+    for name, given in (("x", keys), ("y", values), ("at", queries)):
+        _arrays.require_finite(name, given)
     widths = _widths(bandwidth, keys, values, kernel, kernel_shape, limit)
     output, log_normaliser, n_eff, self_weight, status = _core.estimate(
         *_without_ignored(query_rows, key_rows, widths), value_rows, kernel, kernel_shape, _finite_widths(widths),
@@ -116,7 +118,7 @@ def _query_rows(queries: _arrays.Array, keys: _arrays.Array, dtype: type[Any]) -
     return _arrays.rows("at", queries, dtype)
 
 
-def _check(keys: _arrays.Array, values: _arrays.Array, queries: _arrays.Array) -> None:
+def _check_sizes(keys: _arrays.Array, values: _arrays.Array, queries: _arrays.Array) -> None:
     if len(keys) == 0:
         raise ValueError("x: no rows; an estimate needs at least one key")
     if keys.shape[1] == 0:
@@ -125,10 +127,6 @@ def _check(keys: _arrays.Array, values: _arrays.Array, queries: _arrays.Array) -
         raise ValueError(f"y: {len(values)} rows for {len(keys)} rows of x")
     if queries.shape[1] != keys.shape[1]:
         raise ValueError(f"at: {queries.shape[1]} columns, x has {keys.shape[1]}")
-    _arrays.require_finite("x", keys)
-    _arrays.require_finite("y", values)
-    if queries is not keys:
-        _arrays.require_finite("at", queries)
 
 
 def _widths(
@@ -191,18 +189,21 @@ def smoother_scores(
     x: [n, d] or [n]; y: [n]; the others as in nadaraya_watson, which also says what is refused.
     """
     limit = _arrays.thread_count(threads)
-    keys, values = _arrays.rows("x", x, np.float64), _single("y", y)
-    _check(keys, values[:, np.newaxis], keys)
+    keys, values = _table(x, y)
     widths = _widths(bandwidth, keys, values, kernel, kernel_shape, limit)
     return SmootherScores(**_core.smoother_scores(keys, values, kernel, kernel_shape, widths, limit))
 
 
-def _single(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """One value a row: [n] or [n, 1]."""
-    array = _arrays.numbers(name, value)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    return _arrays.vector(name, array)
+def _table(x: ArrayLike, y: ArrayLike) -> tuple[_arrays.Array, NDArray[np.float64]]:
+    """Rows of x with one value of y each ([n] or [n, 1]), checked."""
+    keys, values = _arrays.rows("x", x, np.float64), _arrays.numbers("y", y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    one_each = _arrays.vector("y", values)
+    _check_sizes(keys, one_each, keys)
+    _arrays.require_finite("x", keys)
+    _arrays.require_finite("y", one_each)
+    return keys, one_each
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,8 +256,7 @@ def select_bandwidth(
     Raises ValueError as nadaraya_watson does, and for a constant column.
     """
     limit = _arrays.thread_count(threads)
-    keys, values = _arrays.rows("x", x, np.float64), _single("y", y)
-    _check(keys, values[:, np.newaxis], keys)
+    keys, values = _table(x, y)
     if isinstance(n_starts, bool) or n_starts < 1:
         raise ValueError(f"n_starts: at least 1, it is {n_starts}")
     if not 0 <= seed < 2**64:
