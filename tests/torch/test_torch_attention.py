@@ -52,6 +52,7 @@ def with_causal(mask: Any, size: Any) -> Any:
     ("masked", "causal", "scale"), list(itertools.product(["no", "bool", "float"], [False, True], [None, 0.3]))
 )
 def test_grid(dtype: Any, size: Any, masked: str, causal: bool, scale: float | None) -> None:
+    q, k, v = tensors(dtype, *size)
     mask: Any = None
     if masked == "bool":
         mask = torch.rand(size[3], size[4]) < 0.8
