@@ -38,16 +38,16 @@ void check_smoother_data(MatrixView x, VectorView y) {
   if (!y.allFinite()) throw ArgumentError("y: holds NaN or infinity; leave such rows out");
 }
 
-Vector inverse_bandwidths(VectorView bandwidth, Index d) {
+Vector every_bandwidth(VectorView bandwidth, Index d) {
   if (bandwidth.size() != 1 && bandwidth.size() != d)
     throw ArgumentError(fmt::format("bandwidth: has {} values, wants 1 or {}", bandwidth.size(), d));
-  Vector inverse(d);
+  Vector all(d);
   for (Index k = 0; k < d; ++k) {
     const double h = bandwidth.size() == 1 ? bandwidth[0] : bandwidth[k];
     if (!(h > 0.0)) throw ArgumentError(fmt::format("bandwidth: is {} in column {}, must be positive", h, k));
-    inverse[k] = 1.0 / h;
+    all[k] = h;
   }
-  return inverse;
+  return all;
 }
 
 namespace {
@@ -76,15 +76,16 @@ SmootherScores smoother_scores(MatrixView x, VectorView y, const Kernel& kernel,
   check_smoother_data(x, y);
   const Index n = x.rows();
   const double center = y.mean();
-  const SmootherData data{kernel, x.transpose(), inverse_bandwidths(bandwidth, x.cols()), y.array() - center};
-  const OtherSums sums = other_sums(data);
+  const SmootherData data =
+      smoother_data(kernel, x, every_bandwidth(bandwidth, x.cols()), y.array() - center);
+  const OtherSums sums = other_sums(data, true);
   SmootherScores scores;
   for (Vector* each : {&scores.fit, &scores.loo_residual, &scores.n_eff, &scores.self_weight})
     each->resize(n);
   double sum_loo = 0.0, sum_residual = 0.0;
   for (Index i = 0; i < n; ++i) {
     const RowScore row = row_score(sums, i, self_log_weight(data, i));
-    const double loo = data.values[i] - row.others_mean;
+    const double loo = data.points.values[i] - row.others_mean;
     const double residual = row.isolated ? 0.0 : loo * row.others;
     scores.loo_residual[i] = loo;
     scores.fit[i] = y[i] - residual;

@@ -22,7 +22,7 @@ Vector standardised(VectorView y, double& unit) {
 
 BandwidthObjective::BandwidthObjective(MatrixView x, VectorView y, const SelectionOptions& options)
     : criterion_(options.criterion), brackets_(brackets(x, options.kernel.function)) {
-  data_ = {options.kernel, x.transpose(), Vector(x.cols()), standardised(y, value_unit_)};
+  data_ = smoother_data(options.kernel, x, Vector::Ones(x.cols()), standardised(y, value_unit_));
   const Index d = x.cols();
   lower_.resize(d);
   upper_.resize(d);
@@ -44,43 +44,87 @@ Vector BandwidthObjective::bandwidth(const Vector& theta) const {
 }
 
 void BandwidthObjective::set(const Vector& theta) {
-  data_.inverse_bandwidth = bandwidth(theta).cwiseInverse();
+  data_.points.bandwidth = bandwidth(theta);
   ++n_evaluations_;
 }
 
 double BandwidthObjective::residual(const RowScore& row, Index i) const {
-  if (!row.isolated) return data_.values[i] - row.others_mean;
+  if (!row.isolated) return data_.points.values[i] - row.others_mean;
   // The values are centred, so the mean of the others is -values_i / (n - 1).
-  const double n = static_cast<double>(data_.values.size());
-  return data_.values[i] * n / std::max(1.0, n - 1.0);
+  const double n = static_cast<double>(data_.points.values.size());
+  return data_.points.values[i] * n / std::max(1.0, n - 1.0);
 }
 
-double BandwidthObjective::criterion_of(const OtherSums& sums) const {
-  const Index n = data_.values.size();
-  const double count = static_cast<double>(n);
-  double loo = 0.0, sigma2 = 0.0, trace = 0.0;
+struct BandwidthObjective::Totals {
+  double loo = 0.0;     ///< mean squared leave-one-out residual
+  double sigma2 = 0.0;  ///< mean squared residual
+  double trace = 0.0;
+};
+
+BandwidthObjective::Totals BandwidthObjective::totals_of(const OtherSums& sums) const {
+  const Index n = data_.points.values.size();
+  Totals totals;
   for (Index i = 0; i < n; ++i) {
     const RowScore row = row_score(sums, i, self_log_weight(data_, i));
     const double error = residual(row, i);
-    loo += error * error;
-    sigma2 += std::pow(error * row.others, 2);
-    trace += row.self_weight;
+    totals.loo += error * error;
+    totals.sigma2 += std::pow(error * row.others, 2);
+    totals.trace += row.self_weight;
   }
-  if (criterion_ == Criterion::loo) return loo / count;
-  const auto score =
-      criterion_ == Criterion::gcv ? gcv(sigma2 / count, trace, count) : aicc(sigma2 / count, trace, count);
+  totals.loo /= static_cast<double>(n);
+  totals.sigma2 /= static_cast<double>(n);
+  return totals;
+}
+
+double BandwidthObjective::criterion_of(const Totals& totals) const {
+  const double n = static_cast<double>(data_.points.values.size());
+  if (criterion_ == Criterion::loo) return totals.loo;
+  const auto score = criterion_ == Criterion::gcv ? gcv(totals.sigma2, totals.trace, n)
+                                                  : aicc(totals.sigma2, totals.trace, n);
   return score.value_or(kInfinity);
 }
 
-double BandwidthObjective::value(const Vector& theta) {
+Vector BandwidthObjective::gradient_of(const OtherSums& sums, const Totals& totals) const {
+  const Index size = data_.points.values.size();
+  const double n = static_cast<double>(size), left = 1.0 - totals.trace / n;
+  // Derivatives of the criterion with respect to sigma2 and the trace.
+  double by_sigma2 = 1.0, by_trace = 0.0;
+  if (criterion_ == Criterion::gcv) {
+    by_sigma2 = 1.0 / (left * left);
+    by_trace = 2.0 * totals.sigma2 / (n * left * left * left);
+  } else if (criterion_ == Criterion::aicc) {
+    const double below = 1.0 - (totals.trace + 2.0) / n;
+    by_sigma2 = 1.0 / totals.sigma2;
+    by_trace = (below + 1.0 + totals.trace / n) / (n * below * below);
+  }
+  Vector p = Vector::Zero(size), q = Vector::Zero(size);
+  for (Index i = 0; i < size; ++i) {
+    const RowScore row = row_score(sums, i, self_log_weight(data_, i));
+    if (row.isolated) continue;
+    // The residual is r * others: r = y - value / weight leaves i out; others = weight / (weight + w_ii's).
+    const double r = residual(row, i), others = criterion_ == Criterion::loo ? 1.0 : row.others;
+    const double d_others = criterion_ == Criterion::loo ? 0.0 : others * row.self_weight;
+    const double slope = by_sigma2 * 2.0 / n * r * others;
+    q[i] = -slope * others / sums.weight[i];
+    p[i] = (slope * (others * row.others_mean + r * d_others) - by_trace * d_others) / sums.weight[i];
+  }
+  const Vector slopes = other_slopes(data_, sums, std::move(p), std::move(q));
+  return lower_.size() == slopes.size() ? slopes : Vector::Constant(1, slopes.sum());
+}
+
+double BandwidthObjective::value(const Vector& theta, Vector* gradient) {
   set(theta);
-  return criterion_of(other_sums(data_));
+  const OtherSums sums = other_sums(data_, false);
+  const Totals totals = totals_of(sums);
+  const double criterion = criterion_of(totals);
+  if (gradient) *gradient = criterion < kInfinity ? gradient_of(sums, totals) : Vector::Zero(theta.size());
+  return criterion;
 }
 
 Vector BandwidthObjective::squared_residuals(const Vector& theta) {
   set(theta);
-  const OtherSums sums = other_sums(data_);
-  Vector squares(data_.values.size());
+  const OtherSums sums = other_sums(data_, false);
+  Vector squares(data_.points.values.size());
   for (Index i = 0; i < squares.size(); ++i)
     squares[i] = std::pow(residual(row_score(sums, i, self_log_weight(data_, i)), i), 2);
   return squares;

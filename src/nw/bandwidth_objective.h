@@ -15,7 +15,12 @@ class BandwidthObjective {
 
   /// Criterion; +inf where undefined. A point that no other reaches counts, in loo, as predicted by the mean
   /// of the others: left out, it would reward bandwidths at which only easy points remain.
-  double value(const Vector& theta);
+  double value(const Vector& theta) { return value(theta, nullptr); }
+
+  /// The same, and its derivatives; those of columns left out are 0. Where `gradient` is not null,
+  /// has_gradient() must hold.
+  double value(const Vector& theta, Vector* gradient);
+  bool has_gradient() const { return has_slopes(data_); }
 
   Vector lower() const { return lower_; }
   Vector upper() const { return upper_; }
@@ -29,7 +34,10 @@ class BandwidthObjective {
 
  private:
   void set(const Vector& theta);
-  double criterion_of(const OtherSums& sums) const;
+  struct Totals;
+  Totals totals_of(const OtherSums& sums) const;
+  double criterion_of(const Totals& totals) const;
+  Vector gradient_of(const OtherSums& sums, const Totals& totals) const;
   double residual(const RowScore& row, Index i) const;
 
   Criterion criterion_;

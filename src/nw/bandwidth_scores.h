@@ -11,8 +11,8 @@ namespace headspan::nw {
 /// Throws ArgumentError for an empty table, sizes that disagree, NaN and infinity.
 void check_smoother_data(MatrixView x, VectorView y);
 
-/// [d] 1 / bandwidth; `bandwidth` [1] or [d], positive, +inf allowed. Throws ArgumentError otherwise.
-Vector inverse_bandwidths(VectorView bandwidth, Index d);
+/// `bandwidth` [1] or [d], positive, +inf allowed, as [d]. Throws ArgumentError otherwise.
+Vector every_bandwidth(VectorView bandwidth, Index d);
 
 /// sigma2 / (1 - trace / n)^2; nothing where the smoother reproduces the data.
 std::optional<double> gcv(double sigma2, double trace, double n);

@@ -78,12 +78,15 @@ Candidate descend(BandwidthObjective& objective, Candidate from) {
   const std::vector<Index> in = columns_in(from.theta);
   if (in.empty()) return from;
   Vector theta = from.theta;
-  const auto value = [&](const Vector& part, Vector*) {
+  const auto value = [&](const Vector& part, Vector* slopes) {
     theta(in) = part;
-    return objective.value(theta);
+    Vector all(theta.size());
+    const double at = objective.value(theta, slopes ? &all : nullptr);
+    if (slopes) *slopes = all(in);
+    return at;
   };
   const Vector start = from.theta(in), lower = objective.lower()(in), upper = objective.upper()(in);
-  const Minimum found = minimize(value, start, lower, upper, {.use_gradient = false});
+  const Minimum found = minimize(value, start, lower, upper, {.use_gradient = objective.has_gradient()});
   if (!(found.value < from.value)) return from;
   theta(in) = found.at;
   return {theta, found.value};

@@ -3,45 +3,62 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
+#include "headspan/numeric/error.h"
 #include "headspan/numeric/parallel.h"
 
 namespace headspan::nw {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr Index kRowsPerBlock = 64;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr Index kRowsPerBlock = 16;
+// Below this, weights that underflow, or whose squares do, could be missed: 2^-500.
+constexpr double kSmallestSum = 0x1p-500;
 
 using Row = Eigen::ArrayXd;
 
-/// The weights of a compact kernel, or the logarithms of the others, of all points at point i.
-void fill_row(const SmootherData& data, Index i, Row& row) {
-  const auto& [kernel, columns, inverse, values] = data;
-  const bool compact = is_compact(kernel.function);
-  const bool product = kernel.shape == KernelShape::product && kernel.function != KernelFunction::gaussian &&
-                       kernel.function != KernelFunction::softmax;
-  row.setConstant(product && compact ? 1.0 : 0.0);
-  for (Index k = 0; k < columns.rows(); ++k) {
-    const auto column = columns.row(k).transpose().array();
-    if (kernel.function == KernelFunction::softmax) {
-      row += column * (columns(k, i) * inverse[k] * inverse[k]);
-      continue;
-    }
-    const auto u = (column - columns(k, i)).abs() * inverse[k];
-    if (!product)
-      row += u.square();
-    else if (!compact)
-      row -= u;
-    else
-      row *= u.unaryExpr([&](double one) { return kernel_value(kernel.function, one); });
+PairKernel pair_kernel(const Kernel& kernel) {
+  const bool product = kernel.shape == KernelShape::product;
+  switch (kernel.function) {
+    case KernelFunction::gaussian:
+    case KernelFunction::softmax:
+      return PairKernel::gaussian;
+    case KernelFunction::laplace:
+      return product ? PairKernel::laplace_product : PairKernel::laplace;
+    case KernelFunction::epanechnikov:
+      return product ? PairKernel::epanechnikov_product : PairKernel::epanechnikov;
+    case KernelFunction::biweight:
+      return product ? PairKernel::biweight_product : PairKernel::biweight;
+    case KernelFunction::triweight:
+      return product ? PairKernel::triweight_product : PairKernel::triweight;
+    case KernelFunction::tricube:
+      return product ? PairKernel::tricube_product : PairKernel::tricube;
+    case KernelFunction::uniform:
+      return product ? PairKernel::uniform_product : PairKernel::uniform;
   }
-  if (product || kernel.function == KernelFunction::softmax) return;
-  if (kernel.function == KernelFunction::gaussian)
-    row *= -0.5;
-  else if (!compact)
-    row = -row.sqrt();
-  else
-    row = row.sqrt().unaryExpr([&](double one) { return kernel_value(kernel.function, one); });
+  throw ArgumentError("kernel function: not one of the enumeration");
+}
+
+/// Logarithms of the weights of all points at point i; not for compact kernels.
+void fill_row(const SmootherData& data, Index i, Row& row) {
+  const Matrix& columns = data.points.columns;
+  const bool softmax = data.kernel.function == KernelFunction::softmax;
+  const bool sum_of_lengths = data.points.kernel == PairKernel::laplace_product;
+  row.setZero();
+  for (Index k = 0; k < columns.rows(); ++k) {
+    const double h = data.points.bandwidth[k];
+    const auto column = columns.row(k).transpose().array();
+    if (softmax)
+      row += column * (columns(k, i) / h / h);
+    else if (sum_of_lengths)
+      row -= (column - columns(k, i)).abs() / h;
+    else
+      row += ((column - columns(k, i)) / h).square();
+  }
+  if (softmax || sum_of_lengths) return;
+  row = data.kernel.function == KernelFunction::gaussian ? Row(-0.5 * row) : Row(-row.sqrt());
 }
 
 /// Turns logarithms into weights relative to the largest one of another point, which is returned.
@@ -55,41 +72,99 @@ double exponentiate(Row& row, Index i) {
   return shift;
 }
 
-void sum_row(const SmootherData& data, Index i, Row& row, OtherSums& sums) {
+/// The sums of row i with weights relative to the largest.
+void sum_shifted_row(const SmootherData& data, Index i, Row& row, OtherSums& sums) {
   fill_row(data, i, row);
-  const bool compact = is_compact(data.kernel.function);
-  sums.shift[i] = compact ? 0.0 : exponentiate(row, i);
-  row[i] = 0.0;
+  sums.shift[i] = exponentiate(row, i);
   sums.weight[i] = row.sum();
-  sums.value[i] = (row * data.values.array()).sum();
-  sums.square[i] = row.square().sum();
-  if (sums.weight[i] == 0.0) sums.shift[i] = -kInfinity;
+  sums.value[i] = (row * data.points.values.array()).sum();
+  if (sums.square.size() > 0) sums.square[i] = row.square().sum();
+}
+
+/// Rows that need a shift: all of softmax; of gaussian and laplace, those far from every other point.
+std::vector<Index> rows_to_shift(const SmootherData& data, const OtherSums& sums) {
+  std::vector<Index> rows;
+  for (Index i = 0; i < sums.weight.size(); ++i)
+    if (data.kernel.function == KernelFunction::softmax || sums.weight[i] < kSmallestSum) rows.push_back(i);
+  return rows;
+}
+
+/// Adds what row i, whose sums are relative to its own shift, contributes to other_slopes().
+void add_shifted_slopes(const SmootherData& data, Index i, double p, double q, Row& row, Vector& slopes) {
+  fill_row(data, i, row);
+  const Row length = data.points.kernel == PairKernel::laplace ? Row(row.abs()) : Row();
+  exponentiate(row, i);
+  row *= p + q * data.points.values.array();
+  const Matrix& columns = data.points.columns;
+  for (Index k = 0; k < columns.rows(); ++k) {
+    const Row u = (columns.row(k).transpose().array() - columns(k, i)).abs() / data.points.bandwidth[k];
+    if (data.points.kernel == PairKernel::laplace_product)
+      slopes[k] += (row * u).sum();
+    else if (length.size() == 0)
+      slopes[k] += (row * u.square()).sum();
+    else
+      slopes[k] += (length > 0.0).select(row * u.square() / length, 0.0).sum();
+  }
 }
 
 }  // namespace
 
-double self_log_weight(const SmootherData& data, Index i) {
-  if (data.kernel.function != KernelFunction::softmax) return 0.0;
-  return data.columns.col(i).cwiseProduct(data.inverse_bandwidth).squaredNorm();
+SmootherData smoother_data(const Kernel& kernel, MatrixView x, VectorView bandwidth, VectorView values) {
+  return {kernel, {pair_kernel(kernel), x.transpose(), bandwidth, values}};
 }
 
-OtherSums other_sums(const SmootherData& data) {
-  const Index n = data.values.size();
-  OtherSums sums{Vector(n), Vector(n), Vector(n), Vector(n)};
-  parallel_for((n + kRowsPerBlock - 1) / kRowsPerBlock, [&](Index block) {
+double self_log_weight(const SmootherData& data, Index i) {
+  if (data.kernel.function != KernelFunction::softmax) return 0.0;
+  return data.points.columns.col(i).cwiseQuotient(data.points.bandwidth).squaredNorm();
+}
+
+OtherSums other_sums(const SmootherData& data, bool with_squares) {
+  const Index n = data.points.values.size();
+  OtherSums sums{Vector::Zero(n), Vector::Zero(n), Vector::Zero(n), Vector::Zero(with_squares ? n : 0)};
+  if (data.kernel.function != KernelFunction::softmax) {
+    PairSums plain = pair_sums(data.points, with_squares);
+    sums.weight = std::move(plain.weight);
+    sums.value = std::move(plain.value);
+    sums.square = std::move(plain.square);
+  }
+  if (is_compact(data.kernel.function)) {
+    sums.shift = (sums.weight.array() > 0.0).select(0.0, Vector::Constant(n, -kInfinity));
+    return sums;
+  }
+  const std::vector<Index> rows = rows_to_shift(data, sums);
+  const Index count = std::ssize(rows);
+  parallel_for((count + kRowsPerBlock - 1) / kRowsPerBlock, [&](Index block) {
     Row row(n);
-    const Index end = std::min(n, (block + 1) * kRowsPerBlock);
-    for (Index i = block * kRowsPerBlock; i < end; ++i) sum_row(data, i, row, sums);
+    const Index end = std::min(count, (block + 1) * kRowsPerBlock);
+    for (Index i = block * kRowsPerBlock; i < end; ++i)
+      sum_shifted_row(data, rows[static_cast<std::size_t>(i)], row, sums);
   });
   return sums;
 }
 
+bool has_slopes(const SmootherData& data) {
+  return data.kernel.function != KernelFunction::softmax && has_slopes(data.points.kernel);
+}
+
+Vector other_slopes(const SmootherData& data, const OtherSums& sums, Vector p, Vector q) {
+  if (!has_slopes(data)) throw ArgumentError("derivatives of this kernel are not offered");
+  Vector shifted = Vector::Zero(data.points.columns.rows());
+  Row row(p.size());
+  for (Index i = 0; i < p.size(); ++i)
+    if (sums.shift[i] != 0.0) {
+      if (sums.shift[i] > -kInfinity) add_shifted_slopes(data, i, p[i], q[i], row, shifted);
+      p[i] = q[i] = 0.0;
+    }
+  return shifted + pair_slopes(data.points, p, q);
+}
+
 RowScore row_score(const OtherSums& sums, Index i, double self_log) {
   const double shift = sums.shift[i];
-  if (shift == -kInfinity) return {std::numeric_limits<double>::quiet_NaN(), 1.0, 0.0, 1.0, true};
+  if (shift == -kInfinity) return {kNaN, 1.0, 0.0, 1.0, true};
   const double top = std::max(shift, self_log);
   const double self = std::exp(self_log - top), scale = std::exp(shift - top);
-  const double others = sums.weight[i] * scale, squares = sums.square[i] * scale * scale;
+  const double others = sums.weight[i] * scale;
+  const double squares = sums.square.size() > 0 ? sums.square[i] * scale * scale : kNaN;
   const double total = self + others;
   return {sums.value[i] / sums.weight[i], self / total, others / total,
           total * total / (self * self + squares), false};
