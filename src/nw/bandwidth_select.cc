@@ -4,6 +4,8 @@
 #include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/optimize.h"
@@ -15,7 +17,8 @@ namespace headspan::nw {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kStep = 0.35;  // of the grid in log h: a factor of about sqrt 2
+constexpr double kStep = 0.35;        // of the grid in log h: a factor of about sqrt 2
+constexpr Index kSampledRows = 1024;  // that starts are tried on, of twice as many or more
 // Criterion values closer than this are equal: relative, and absolute in units of the variance of y.
 constexpr double kTolerance = 1e-9, kFloor = 1e-15;
 
@@ -109,14 +112,19 @@ Candidate simplify(BandwidthObjective& objective, Candidate from) {
   return from;
 }
 
-/// Looks along every coordinate for a better valley until there is none.
+/// Looks along every coordinate, far and left out, for a better valley until there is none.
 Candidate settle(BandwidthObjective& objective, Candidate from) {
-  for (Index k = 0, quiet = 0; quiet < from.theta.size(); k = (k + 1) % from.theta.size(), ++quiet) {
-    const double before = from.value;
-    for (const Candidate& found : line_minima(objective, from.theta, k))
-      if (better(found.value, from.value)) from = found;
-    if (!better(from.value, before)) continue;
-    from = simplify(objective, from);
+  const Index d = from.theta.size();
+  for (Index k = 0, quiet = 0; quiet < d; k = (k + 1) % d, ++quiet) {
+    Candidate best = from;
+    for (const double t : {std::log(0.03), std::log(0.1), std::log(0.3), 0.0, std::log(3.0), kInfinity}) {
+      const double low = objective.lower()[k], high = objective.upper()[k];
+      const Vector theta = with(from.theta, k, std::isfinite(t) ? std::clamp(t, low, high) : t);
+      const double value = objective.value(theta);
+      if (better(value, best.value)) best = {theta, value};
+    }
+    if (!better(best.value, from.value)) continue;
+    from = simplify(objective, best);
     quiet = -1;
   }
   return from;
@@ -132,19 +140,6 @@ Candidate best_common(BandwidthObjective& objective) {
     if (value < best.value) best = {theta, value};
   }
   return best;
-}
-
-std::vector<Candidate> starts(BandwidthObjective& objective, const SelectionOptions& options) {
-  std::vector<Candidate> all{best_common(objective)};
-  RandomStream random(options.seed, 0);
-  const Vector lower = objective.lower(), upper = objective.upper();
-  while (static_cast<int>(all.size()) < options.n_starts) {
-    Vector theta(lower.size());
-    for (double& t : theta) t = std::log(0.1) + random.uniform() * std::log(30.0);
-    theta = theta.cwiseMax(lower).cwiseMin(upper);
-    all.push_back({theta, objective.value(theta)});
-  }
-  return all;
 }
 
 bool same_place(const Vector& a, const Vector& b) {
@@ -169,12 +164,59 @@ std::vector<Candidate> distinct(std::vector<Candidate> all) {
   return kept;
 }
 
-std::vector<Candidate> search(BandwidthObjective& objective, const SelectionOptions& options) {
+std::vector<Candidate> starts(BandwidthObjective& objective, const SelectionOptions& options) {
+  std::vector<Candidate> all{best_common(objective)};
+  RandomStream random(options.seed, 0);
+  const Vector lower = objective.lower(), upper = objective.upper();
+  while (static_cast<int>(all.size()) < options.n_starts) {
+    Vector theta(lower.size());
+    for (double& t : theta) t = std::log(0.1) + random.uniform() * std::log(30.0);
+    theta = theta.cwiseMax(lower).cwiseMin(upper);
+    all.push_back({theta, objective.value(theta)});
+  }
+  return all;
+}
+
+/// Where the descents from every start end, each place once, best first.
+std::vector<Candidate> valleys(BandwidthObjective& objective, const SelectionOptions& options) {
+  std::vector<Candidate> found;
+  for (const Candidate& start : starts(objective, options))
+    if (start.value < kInfinity) found.push_back(descend(objective, start));
+  return distinct(std::move(found));
+}
+
+/// The valleys of a random sample of the rows, whose pairs cost a small part of all: where to start from with
+/// all rows. Nothing is decided on the sample: columns are left out by all rows only.
+std::vector<Candidate> sampled_valleys(BandwidthObjective& objective, MatrixView x, VectorView y,
+                                       const SelectionOptions& options) {
+  std::vector<Index> rows(static_cast<std::size_t>(x.rows()));
+  std::iota(rows.begin(), rows.end(), Index{0});
+  RandomStream random(options.seed, 1);
+  std::shuffle(rows.begin(), rows.end(), random);
+  rows.resize(kSampledRows);
+  const Matrix some = x(rows, Eigen::all);
+  if ((some.colwise().maxCoeff() - some.colwise().minCoeff()).minCoeff() == 0.0)
+    return valleys(objective, options);
+  BandwidthObjective sampled(some, y(rows), options);
+  std::vector<Candidate> found = valleys(sampled, options);
+  // Coordinates are in units of each set of rows' own spread.
+  for (Candidate& one : found) {
+    const Vector h = sampled.bandwidth(one.theta);
+    one.theta = (h.array().log() - objective.bandwidth(Vector::Zero(h.size())).array().log()).matrix();
+    one.theta = one.theta.cwiseMax(objective.lower()).cwiseMin(Vector::Constant(h.size(), std::log(4.0)));
+    one.value = objective.value(one.theta);
+  }
+  return found;
+}
+
+std::vector<Candidate> search(BandwidthObjective& objective, MatrixView x, VectorView y,
+                              const SelectionOptions& options) {
   const Index d = objective.lower().size();
   if (d == 1) return distinct(line_minima(objective, Vector::Zero(1), 0));
   std::vector<Candidate> found;
-  for (const Candidate& start : starts(objective, options))
-    if (start.value < kInfinity) found.push_back(simplify(objective, start));
+  for (const Candidate& valley :
+       x.rows() >= 2 * kSampledRows ? sampled_valleys(objective, x, y, options) : valleys(objective, options))
+    if (valley.value < kInfinity) found.push_back(simplify(objective, valley));
   found = distinct(found);
   if (!found.empty()) found.push_back(settle(objective, found.front()));
   return distinct(found);
@@ -213,7 +255,7 @@ BandwidthSelection select_bandwidth(MatrixView x, VectorView y, const SelectionO
   if (options.n_starts < 1)
     throw ArgumentError(fmt::format("n_starts: is {}, wants at least 1", options.n_starts));
   BandwidthObjective objective(x, y, options);
-  const std::vector<Candidate> found = search(objective, options);
+  const std::vector<Candidate> found = search(objective, x, y, options);
   if (found.empty())
     throw ArgumentError(fmt::format("criterion {}: undefined at every bandwidth of these {} rows; use loo",
                                     to_string(options.criterion), x.rows()));
