@@ -207,30 +207,45 @@ void pair_block(K kernel, const PairBlock& block, const PairTotals& to, bool squ
   squares ? add_block_of<true>(kernel, block, to) : add_block_of<false>(kernel, block, to);
 }
 
-// One group of rows of pair_slopes_block.
+// w_ij (p_i + p_j + q_i values_j + q_j values_i), for laplace over the length of the scaled difference: what
+// derivatives of every coordinate share.
+template <K kKernel, int R>
+HWY_INLINE void coefficients(const PairBlock& block, const double* p, const double* q, std::size_t i,
+                             std::size_t j, Lane (&out)[R]) {
+  const Doubles d;
+  distances<kKernel, R>(block, i, j, out);
+  const Lane pj = hn::LoadU(d, p + j), qj = hn::LoadU(d, q + j), values = hn::LoadU(d, block.values + j);
+  for (int r = 0; r < R; ++r) {
+    const std::size_t row = i + static_cast<std::size_t>(r);
+    const Lane length = hn::Sqrt(out[r]);
+    Lane w = weight_of<kKernel>(out[r]);
+    if constexpr (kKernel == K::laplace)
+      w = hn::IfThenElseZero(hn::Gt(length, hn::Zero(d)), hn::Div(w, length));
+    Lane g = hn::Add(pj, hn::Set(d, p[row]));
+    g = hn::MulAdd(values, hn::Set(d, q[row]), g);
+    g = hn::MulAdd(qj, hn::Set(d, block.values[row]), g);
+    out[r] = hn::Mul(w, g);
+  }
+}
+
+// Each pair once: in the diagonal block, later points only.
+HWY_INLINE Lane later_points_only(const PairBlock& block, std::size_t i, std::size_t j, Lane value) {
+  const Doubles d;
+  const double after = block.diagonal ? static_cast<double>(i) : -1.0;
+  const auto later = hn::Gt(hn::Iota(d, static_cast<double>(j)), hn::Set(d, after));
+  return hn::IfThenElseZero(later, other_points_only(block, i, j, value));
+}
+
+// One group of rows of pair_slopes_block: dw/dlog h_k = w u_k^2 (gaussian), w u_k^2 / u (laplace), w u_k
+// (product of laplaces).
 template <K kKernel, bool kMasked, int R>
 HWY_INLINE void add_slopes(const PairBlock& block, const double* p, const double* q, std::size_t i,
                            std::size_t j, double* slopes) {
   const Doubles d;
   Lane w[R];
-  distances<kKernel, R>(block, i, j, w);
-  const Lane pj = hn::LoadU(d, p + j), qj = hn::LoadU(d, q + j), values = hn::LoadU(d, block.values + j);
-  for (int r = 0; r < R; ++r) {
-    const std::size_t row = i + static_cast<std::size_t>(r);
-    const Lane length = hn::Sqrt(w[r]);
-    w[r] = weight_of<kKernel>(w[r]);
-    // dw/dlog h_k = w u_k^2 (gaussian), w u_k^2 / u (laplace), w u_k (product of laplaces).
-    if constexpr (kKernel == K::laplace)
-      w[r] = hn::IfThenElseZero(hn::Gt(length, hn::Zero(d)), hn::Div(w[r], length));
-    if constexpr (kMasked)  // each pair once: in the diagonal block, later points only
-      w[r] = hn::IfThenElseZero(hn::Gt(hn::Iota(d, static_cast<double>(j)),
-                                       hn::Set(d, block.diagonal ? static_cast<double>(row) : -1.0)),
-                                other_points_only(block, row, j, w[r]));
-    Lane g = hn::Add(pj, hn::Set(d, p[row]));
-    g = hn::MulAdd(values, hn::Set(d, q[row]), g);
-    g = hn::MulAdd(qj, hn::Set(d, block.values[row]), g);
-    w[r] = hn::Mul(w[r], g);
-  }
+  coefficients<kKernel, R>(block, p, q, i, j, w);
+  if constexpr (kMasked)
+    for (int r = 0; r < R; ++r) w[r] = later_points_only(block, i + static_cast<std::size_t>(r), j, w[r]);
   for (std::size_t k = 0; k < block.d; ++k) {
     const double* at = block.columns + k * block.stride;
     const Lane column = hn::LoadU(d, at + j);
@@ -270,6 +285,52 @@ void pair_slopes_block(K kernel, const PairBlock& block, const double* p, const 
   if (kernel == K::gaussian) return add_block_slopes<K::gaussian>(block, p, q, slopes);
   if (kernel == K::laplace) return add_block_slopes<K::laplace>(block, p, q, slopes);
   add_block_slopes<K::laplace_product>(block, p, q, slopes);
+}
+
+// Adds, for R rows and one vector of columns, w g times the scaled difference (its sign, for the product of
+// laplaces) of every coordinate; lanes[r][k] holds kPairLanes numbers to be summed.
+template <K kKernel, int R>
+HWY_INLINE void add_gradient(const PairBlock& block, const double* p, const double* q, std::size_t i,
+                             std::size_t j, bool masked, double* lanes) {
+  const Doubles d;
+  Lane w[R];
+  coefficients<kKernel, R>(block, p, q, i, j, w);
+  if (masked)
+    for (int r = 0; r < R; ++r) w[r] = other_points_only(block, i + static_cast<std::size_t>(r), j, w[r]);
+  for (std::size_t k = 0; k < block.d; ++k) {
+    const double* at = block.columns + k * block.stride;
+    const Lane column = hn::LoadU(d, at + j);
+    for (int r = 0; r < R; ++r) {
+      double* to = lanes + (static_cast<std::size_t>(r) * block.d + k) * kPairLanes;
+      Lane u = scaled_difference<kKernel>(block, k, column, at[i + static_cast<std::size_t>(r)]);
+      if constexpr (kKernel == K::laplace_product)
+        u = hn::IfThenElseZero(hn::Ne(u, hn::Zero(d)), hn::CopySign(hn::Set(d, 1.0), u));
+      hn::StoreU(hn::MulAdd(w[r], u, hn::LoadU(d, to)), d, to);
+    }
+  }
+}
+
+template <K kKernel, int R>
+HWY_INLINE void add_row_gradient(const PairBlock& block, const double* p, const double* q, std::size_t i,
+                                 double* lanes) {
+  const std::size_t width = hn::Lanes(Doubles()), end = block.j0 + block.nj;
+  for (std::size_t j = block.j0; j < end; j += width) {
+    const bool masked = j + width > end || (j < i + R && i < j + width);
+    add_gradient<kKernel, R>(block, p, q, i, j, masked, lanes);
+  }
+}
+
+// The lanes of a group of block.ni (4 or 1) rows.
+template <K kKernel>
+void add_group_gradient(const PairBlock& block, const double* p, const double* q, double* lanes) {
+  if (block.ni == 4) return add_row_gradient<kKernel, 4>(block, p, q, block.i0, lanes);
+  add_row_gradient<kKernel, 1>(block, p, q, block.i0, lanes);
+}
+
+void pair_gradient_rows(K kernel, const PairBlock& block, const double* p, const double* q, double* lanes) {
+  if (kernel == K::gaussian) return add_group_gradient<K::gaussian>(block, p, q, lanes);
+  if (kernel == K::laplace) return add_group_gradient<K::laplace>(block, p, q, lanes);
+  add_group_gradient<K::laplace_product>(block, p, q, lanes);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -29,6 +29,7 @@ namespace {
 
 HWY_EXPORT(pair_block);
 HWY_EXPORT(pair_slopes_block);
+HWY_EXPORT(pair_gradient_rows);
 
 /// A copy of the points whose rows end in padding that a whole vector may read.
 struct PaddedPoints {
@@ -120,23 +121,59 @@ PairSums pair_sums(const PairPoints& points, bool with_squares) {
   return {both(0), both(1), with_squares ? both(2) : Vector()};
 }
 
+namespace {
+
+void check_derivatives(const PairPoints& points, VectorView p, VectorView q) {
+  if (!has_slopes(points.kernel))
+    throw ArgumentError("pairs: derivatives are offered for gaussian and laplace weights only");
+  if (p.size() != points.values.size() || q.size() != points.values.size())
+    throw ArgumentError(
+        fmt::format("pairs: {} and {} derivatives of {} points", p.size(), q.size(), points.values.size()));
+}
+
+/// The bodies scale differences so that weights are powers of two; this takes their derivatives back.
+double derivative_unit(PairKernel kernel) {
+  return kernel == PairKernel::gaussian ? 2.0 * std::numbers::ln2 : std::numbers::ln2;
+}
+
+Vector sums_of_lanes(const Vector& lanes, Index count) {
+  return lanes.reshaped(static_cast<Index>(kPairLanes), count).colwise().sum().transpose();
+}
+
+}  // namespace
+
 Vector pair_slopes(const PairPoints& points, VectorView p, VectorView q) {
-  if (!has_slopes(points.kernel)) throw ArgumentError("pair_slopes: this kernel's derivative is not offered");
+  check_derivatives(points, p, q);
   const PaddedPoints all = pad(points);
   const Index n = points.values.size(), d = points.columns.rows(), blocks = n_blocks(n);
-  if (p.size() != n || q.size() != n)
-    throw ArgumentError(
-        fmt::format("pair_slopes: {} and {} derivatives of {} points", p.size(), q.size(), n));
   const Vector pp = padded(p, all.columns.cols()), qq = padded(q, all.columns.cols());
   Matrix lanes = Matrix::Zero(blocks, d * static_cast<Index>(kPairLanes));
   tournament(blocks, [&](Index rows, Index columns) {
     HWY_DYNAMIC_DISPATCH(pair_slopes_block)
     (points.kernel, block_at(all, n, rows, columns), pp.data(), qq.data(), lanes.row(rows).data());
   });
-  // The bodies scaled u so that weights are powers of two: u^2 / 2 log2 e, or u log2 e.
-  const double unit = points.kernel == PairKernel::gaussian ? 2.0 * std::numbers::ln2 : std::numbers::ln2;
-  const Vector sums = lanes.colwise().sum();
-  return unit * sums.reshaped(static_cast<Index>(kPairLanes), d).colwise().sum().transpose();
+  return derivative_unit(points.kernel) * sums_of_lanes(lanes.colwise().sum(), d);
+}
+
+Matrix pair_gradient(const PairPoints& points, VectorView p, VectorView q) {
+  check_derivatives(points, p, q);
+  const PaddedPoints all = pad(points);
+  const Index n = points.values.size(), d = points.columns.rows();
+  const Vector pp = padded(p, all.columns.cols()), qq = padded(q, all.columns.cols());
+  Matrix gradient(d, n);
+  parallel_for(n_blocks(n), [&](Index block) {
+    PairBlock group = block_at(all, n, block, 0);
+    group.nj = static_cast<std::size_t>(n);
+    for (std::size_t left = group.ni; left > 0; left -= group.ni, group.i0 += group.ni) {
+      group.ni = left >= 4 ? 4 : 1;
+      Vector lanes = Vector::Zero(static_cast<Index>(group.ni * group.d * kPairLanes));
+      HWY_DYNAMIC_DISPATCH(pair_gradient_rows)(points.kernel, group, pp.data(), qq.data(), lanes.data());
+      gradient.middleCols(static_cast<Index>(group.i0), static_cast<Index>(group.ni)) =
+          sums_of_lanes(lanes, static_cast<Index>(group.ni) * d).reshaped(d, static_cast<Index>(group.ni));
+    }
+  });
+  // Differences were multiplied by the scale once; the derivative of a scaled difference is the scale again.
+  return (derivative_unit(points.kernel) * all.scale).asDiagonal() * gradient;
 }
 
 }  // namespace headspan

@@ -185,6 +185,31 @@ TEST(PairSlopes, AgreeWithDifferencesOfTheSums) {
   });
 }
 
+TEST(PairGradient, AgreesWithDifferencesOfTheSums) {
+  on_every_target([] {
+    for (const K kernel : {K::gaussian, K::laplace, K::laplace_product})
+      for (const Index n : {2, 3, 9, 43, 261}) {
+        SCOPED_TRACE(n);
+        PairPoints points = sample(kernel, 3, n, 0.9);
+        RandomStream random(9, 0);
+        const Vector p = random.normal_matrix(n, 1).col(0), q = random.normal_matrix(n, 1).col(0);
+        const Matrix gradient = pair_gradient(points, p, q);
+        for (const Index i : {Index{0}, n / 2, n - 1})
+          for (Index k = 0; k < 3; ++k) {
+            const auto at = [&](double step) {
+              PairPoints moved = points;
+              moved.columns(k, i) += step;
+              const PairSums sums = pair_sums(moved, false);
+              return p.dot(sums.weight) + q.dot(sums.value);
+            };
+            const double e = 1e-4;
+            const double want = (8.0 * (at(e) - at(-e)) - (at(2 * e) - at(-2 * e))) / (12.0 * e);
+            EXPECT_NEAR(gradient(k, i), want, 1e-8 * (1.0 + std::abs(want))) << i << " " << k;
+          }
+      }
+  });
+}
+
 TEST(PairSlopes, RefusesWhatItCannotDo) {
   const PairPoints points = sample(K::uniform, 1, 4, 1.0);
   EXPECT_FALSE(has_slopes(K::uniform));

@@ -89,21 +89,52 @@ std::vector<Index> rows_to_shift(const SmootherData& data, const OtherSums& sums
   return rows;
 }
 
-/// Adds what row i, whose sums are relative to its own shift, contributes to other_slopes().
-void add_shifted_slopes(const SmootherData& data, Index i, double p, double q, Row& row, Vector& slopes) {
+/// What row i, whose sums are relative to its own shift, contributes to derivatives: w_ij (p + q values_j),
+/// for laplace over the length of the scaled difference.
+void fill_shifted_coefficients(const SmootherData& data, Index i, double p, double q, Row& row) {
   fill_row(data, i, row);
-  const Row length = data.points.kernel == PairKernel::laplace ? Row(row.abs()) : Row();
+  const Row length = data.points.kernel == PairKernel::laplace ? Row(-row) : Row();
   exponentiate(row, i);
   row *= p + q * data.points.values.array();
+  if (length.size() > 0) row = (length > 0.0).select(row / length, 0.0);
+}
+
+/// Scaled differences of coordinate k from point i.
+Row scaled_differences(const SmootherData& data, Index i, Index k) {
   const Matrix& columns = data.points.columns;
-  for (Index k = 0; k < columns.rows(); ++k) {
-    const Row u = (columns.row(k).transpose().array() - columns(k, i)).abs() / data.points.bandwidth[k];
-    if (data.points.kernel == PairKernel::laplace_product)
-      slopes[k] += (row * u).sum();
-    else if (length.size() == 0)
-      slopes[k] += (row * u.square()).sum();
-    else
-      slopes[k] += (length > 0.0).select(row * u.square() / length, 0.0).sum();
+  return (columns.row(k).transpose().array() - columns(k, i)) / data.points.bandwidth[k];
+}
+
+void add_shifted_slopes(const SmootherData& data, Index i, const Row& row, Vector& slopes) {
+  for (Index k = 0; k < slopes.size(); ++k) {
+    const Row u = scaled_differences(data, i, k);
+    slopes[k] +=
+        (row * (data.points.kernel == PairKernel::laplace_product ? Row(u.abs()) : u.square())).sum();
+  }
+}
+
+void add_shifted_gradient(const SmootherData& data, Index i, const Row& row, Matrix& gradient) {
+  for (Index k = 0; k < gradient.rows(); ++k) {
+    const Row u = scaled_differences(data, i, k);
+    const Row pull = row * (data.points.kernel == PairKernel::laplace_product ? Row(u.sign()) : u) /
+                     data.points.bandwidth[k];
+    gradient.row(k) -= pull.matrix().transpose();
+    gradient(k, i) += pull.sum();
+  }
+}
+
+/// Calls add(i, coefficients) for every row with a shift, and leaves these rows out of p and q.
+template <class Add>
+void for_shifted_rows(const SmootherData& data, const OtherSums& sums, Vector& p, Vector& q, const Add& add) {
+  if (!has_slopes(data)) throw ArgumentError("derivatives of this kernel are not offered");
+  Row row(p.size());
+  for (Index i = 0; i < p.size(); ++i) {
+    if (sums.shift[i] == 0.0) continue;
+    if (sums.shift[i] > -kInfinity) {
+      fill_shifted_coefficients(data, i, p[i], q[i], row);
+      add(i, row);
+    }
+    p[i] = q[i] = 0.0;
   }
 }
 
@@ -147,15 +178,17 @@ bool has_slopes(const SmootherData& data) {
 }
 
 Vector other_slopes(const SmootherData& data, const OtherSums& sums, Vector p, Vector q) {
-  if (!has_slopes(data)) throw ArgumentError("derivatives of this kernel are not offered");
-  Vector shifted = Vector::Zero(data.points.columns.rows());
-  Row row(p.size());
-  for (Index i = 0; i < p.size(); ++i)
-    if (sums.shift[i] != 0.0) {
-      if (sums.shift[i] > -kInfinity) add_shifted_slopes(data, i, p[i], q[i], row, shifted);
-      p[i] = q[i] = 0.0;
-    }
-  return shifted + pair_slopes(data.points, p, q);
+  Vector slopes = Vector::Zero(data.points.columns.rows());
+  for_shifted_rows(data, sums, p, q,
+                   [&](Index i, const Row& row) { add_shifted_slopes(data, i, row, slopes); });
+  return slopes + pair_slopes(data.points, p, q);
+}
+
+Matrix other_gradient(const SmootherData& data, const OtherSums& sums, Vector p, Vector q) {
+  Matrix gradient = Matrix::Zero(data.points.columns.rows(), p.size());
+  for_shifted_rows(data, sums, p, q,
+                   [&](Index i, const Row& row) { add_shifted_gradient(data, i, row, gradient); });
+  return gradient + pair_gradient(data.points, p, q);
 }
 
 RowScore row_score(const OtherSums& sums, Index i, double self_log) {

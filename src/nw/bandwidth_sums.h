@@ -40,12 +40,15 @@ double self_log_weight(const SmootherData& data, Index i);
 /// wherever these would underflow.
 OtherSums other_sums(const SmootherData& data, bool with_squares);
 
-/// True where other_slopes() knows the derivative: gaussian and laplace.
+/// True where other_slopes() and other_gradient() know the derivative: gaussian and laplace.
 bool has_slopes(const SmootherData& data);
 
 /// [d] Derivatives, with respect to log bandwidths, of a function of the sums whose derivatives with respect
 /// to weight and value are p and q [n], shifts held fixed. Throws ArgumentError unless has_slopes().
 Vector other_slopes(const SmootherData& data, const OtherSums& sums, Vector p, Vector q);
+
+/// [d, n] The same with respect to the inputs (data.points.columns).
+Matrix other_gradient(const SmootherData& data, const OtherSums& sums, Vector p, Vector q);
 
 RowScore row_score(const OtherSums& sums, Index i, double self_log);
 

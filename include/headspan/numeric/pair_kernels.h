@@ -25,7 +25,7 @@ enum class PairKernel {
   uniform_product
 };
 
-/// True where pair_slopes() knows the derivative: gaussian, laplace, laplace_product.
+/// True where pair_slopes() and pair_gradient() know the derivative: gaussian, laplace, laplace_product.
 bool has_slopes(PairKernel kernel);
 
 /// Points of one set, compared with each other.
@@ -54,5 +54,10 @@ PairSums pair_sums(const PairPoints& points, bool with_squares);
 /// d/dvalue. p, q [n]. Cost, memory and determinism of pair_sums(). Throws ArgumentError unless
 /// has_slopes(kernel).
 Vector pair_slopes(const PairPoints& points, VectorView p, VectorView q);
+
+/// [d, n] the derivative of the same function with respect to the coordinates: column i is
+/// sum_j (p_i + p_j + q_i values_j + q_j values_i) dw_ij / dcolumns_i; where a laplace weight has a corner,
+/// 0. Every pair is visited twice: O(n^2 d) time, O(n d) memory. Throws as pair_slopes().
+Matrix pair_gradient(const PairPoints& points, VectorView p, VectorView q);
 
 }  // namespace headspan

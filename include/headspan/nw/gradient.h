@@ -1,0 +1,36 @@
+#pragma once
+// Derivatives of the leave-one-out error of an ensemble of Nadaraya-Watson heads: what learning projections,
+// bandwidths and weights needs.
+
+#include <vector>
+
+#include "headspan/nw/kernel.h"
+
+namespace headspan::nw {
+
+/// A head smooths y over the inputs it projects: f(x) = sum_i w_i(x) y_i, w_i a kernel of
+/// |projection (x - x_i)| / bandwidth.
+struct EnsembleHead {
+  Matrix projection;  ///< [k, d]
+  double bandwidth = 1.0;
+};
+
+/// L = mean_i r_i^2, r_i = y_i - sum_h a_h f_h^(-i)(x_i), and its derivatives. f_h^(-i) leaves point i out.
+struct EnsembleLoo {
+  double loo = 0.0;                   ///< L
+  Vector residual;                    ///< [n] r_i
+  std::vector<Matrix> by_projection;  ///< per head [k, d]: dL / dprojection
+  Vector by_log_bandwidth;            ///< [H] dL / d log bandwidth
+  Vector by_weight;                   ///< [H] dL / da_h
+};
+
+/// `x` [n, d], `y` [n], `weights` [H] (any sign and sum). Kernels gaussian and laplace, either shape; of
+/// laplace, whose weights have a corner at distance 0, coincident points count as in the corner's middle.
+/// O(n^2 k) time per head, O(n (H + k)) memory: weights are computed again for the derivatives, never kept.
+/// In double; same bits for any number of threads; points far from all others are handled as
+/// smoother_scores() does. Throws ArgumentError for fewer than two rows, no head, sizes that disagree, NaN or
+/// infinity, a bandwidth that is not positive and finite, or another kernel.
+EnsembleLoo ensemble_loo(MatrixView x, VectorView y, const std::vector<EnsembleHead>& heads,
+                         VectorView weights, const Kernel& kernel = {});
+
+}  // namespace headspan::nw
