@@ -99,7 +99,7 @@ def test_many_layers_come_in_numerical_order(tmp_path: Path) -> None:
 
 
 def test_layers_that_lack_attention(tmp_path: Path) -> None:
-    """A hybrid keeps the numbers of its layers; those without attention say what they hold instead."""
+    """A hybrid keeps the numbers of its layers; those without attention are said to be of another kind."""
     made = families.make("llama")
     at = "model.layers.0."
     made.tensors = {n.replace(at, "model.layers.7.") if n.startswith(at) else n: v for n, v in made.tensors.items()}
@@ -107,10 +107,20 @@ def test_layers_that_lack_attention(tmp_path: Path) -> None:
         made.put(f"model.layers.{n}.mamba.in_proj.weight", made.draw(4, 48))
     assert made.config is not None
     made.config["num_hidden_layers"] = 8
-    document = command.audit(made.write(tmp_path / "model"), codes=(4,))
-    good = [row["layer"] for row in document["layers"] if row["status"] == "ok"]
-    assert [row["layer"] for row in document["layers"]] == list(range(8)) and good == [1, 7]
-    assert all("mamba" in row["reason"] for row in document["layers"] if row["layer"] not in good)
+    document = command.audit(made.write(tmp_path / "model"))
+    assert [(row["layer"], row["status"]) for row in document["layers"]] == [(1, "ok"), (7, "ok")]
+    assert any("0, 2-6" in note and "mamba" in note for note in document["model"]["notes"])
+
+
+def test_hybrid_layers_of_a_lone_shard_are_not_judged(tmp_path: Path) -> None:
+    """Their attention may lie in another shard."""
+    made = families.make("llama")
+    made.tensors = {n: v for n, v in made.tensors.items() if not n.startswith("model.layers.1.self_attn.")}
+    folder = made.write(tmp_path / "model")
+    shard = folder / "model-00001-of-00002.safetensors"
+    (folder / "model.safetensors").rename(shard)
+    document = command.audit(shard, codes=(4,))
+    assert [(row["layer"], row["status"]) for row in document["layers"]] == [(0, "ok"), (1, "refused")]
 
 
 def test_a_layer_promised_but_absent_keeps_its_row(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def test_partly_done_beats_a_threshold(tmp_path: Path) -> None:
         ["--no-such-option"], ["--alpha", "0"], ["--alpha", "2"], ["--alpha", "x"], ["--bandwidth", "-1"],
         ["--bandwidth", "nan"], ["--heads", "0"], ["--heads", "-3"], ["--heads", "1.5"], ["--fold-norm", "maybe"],
         ["--source", "magic"], ["--threads", "-1"], ["--pairs", "-1"], ["--layout", "magic"], ["--min-hdi", "nan"],
-        ["--max-redundant", "-1"], ["--json", "-", "--csv", "-"], ["--json"], ["second-model"],
+        ["--max-redundant", "-1"], ["--json", "-", "--csv", "-"], ["--json"], ["--matrices"], ["second-model"],
     ],
 )  # fmt: skip
 def test_wrong_usage(model: Path, arguments: list[str]) -> None:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "checkpoint/absent_layer.h"
 #include "checkpoint/choose_layout.h"
 #include "checkpoint/config.h"
 #include "checkpoint/layer_plan.h"
@@ -34,11 +35,15 @@ std::string layer_type(const ConfigScope& scope, int layer) {
   return {};
 }
 
-/// False only where the configuration says that the layer has no softmax attention.
-bool may_attend(const ConfigScope& scope, int layer) {
+/// What the configuration says of a layer.
+enum class Attends { yes, no, not_said };
+
+Attends attends(const ConfigScope& scope, int layer) {
   const std::string type = layer_type(scope, layer);
-  if (type.empty() || type == "hybrid") return true;
-  return type.find("attention") != std::string::npos && type.find("linear") == std::string::npos;
+  if (type.empty()) return Attends::not_said;
+  const bool softmax =
+      type.find("attention") != std::string::npos && type.find("linear") == std::string::npos;
+  return softmax || type == "hybrid" ? Attends::yes : Attends::no;
 }
 
 std::int64_t pruned_heads(const ConfigScope& scope, int layer) {
@@ -53,19 +58,26 @@ std::string code_text(const AttentionNames& names) {
   return std::string(to_string(names.code)) + (names.in_out ? "+T" : "");
 }
 
-std::string absence_reason(const Container& container, const StackFacts& stack, int layer) {
-  std::string pattern = stack.names.names->layer;
-  const std::size_t mark = pattern.find("{layer}");
-  if (mark == std::string::npos) return "promised by the configuration, absent from the file";
-  const std::string base = stack.names.prefix + pattern.substr(0, mark) + std::to_string(layer) + ".";
-  const auto first = container.tensors().lower_bound(base);
-  const bool others = first != container.tensors().end() && first->first.starts_with(base);
-  const std::string promise =
-      fmt::format("{} = {} promises this layer", stack.rules.n_layers->origin, stack.rules.n_layers->value);
-  return others ? fmt::format("{}; the file holds {} ... but no attention projection of it", promise,
-                              first->first)
-                : fmt::format("{}; the file holds nothing named {} (a missing shard, or a cut model?)",
-                              promise, base);
+std::string absence_reason(const AbsentLayer& absent, const Sourced& n_layers) {
+  if (absent.place.empty()) return "promised by the configuration, absent from the file";
+  const std::string promise = fmt::format("{} = {} promises this layer", n_layers.origin, n_layers.value);
+  return absent.first_tensor.empty()
+             ? fmt::format("{}; the file holds nothing named {} (a missing shard, or a cut model?)", promise,
+                           absent.place)
+             : fmt::format("{}; the file holds {} ... but no attention projection of it", promise,
+                           absent.first_tensor);
+}
+
+/// "0, 2-6" of sorted numbers.
+std::string ranges_text(const std::vector<int>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::size_t first = i;
+    while (i + 1 < numbers.size() && numbers[i + 1] == numbers[i] + 1) ++i;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[first]);
+    if (i > first) text += fmt::format("-{}", numbers[i]);
+  }
+  return text;
 }
 
 }  // namespace
@@ -87,7 +99,8 @@ struct Model::State {
   void add_stack(StackFacts& stack);
   void add_layer(StackFacts& stack, int number);
   void record_origin(StackFacts& stack, const LayerPlan& plan, const Counts& counts);
-  void add_absent(const StackFacts& stack, int number);
+  void add_absent(const StackFacts& stack, int number, const AbsentLayer& absent);
+  void add_promised(const StackFacts& stack, std::set<int>& numbers);
   void refuse_contradictory_file() const;
   void collect_origins();
   void collect_notes();
@@ -140,40 +153,59 @@ void Model::State::add_layer(StackFacts& stack, int number) {
   troubles.push_back(trouble);
 }
 
-void Model::State::add_absent(const StackFacts& stack, int number) {
+void Model::State::add_absent(const StackFacts& stack, int number, const AbsentLayer& absent) {
   LayerPlace place;
   place.layer = number;
   place.stack = stack.names.label;
   place.attention = stack.names.names->attention;
   place.code = code_text(*stack.names.names);
   place.qk_norm = "none";
-  place.reason = absence_reason(*container, stack, number);
+  place.reason = absence_reason(absent, *stack.rules.n_layers);
   layers.push_back(std::move(place));
   plans.emplace_back();
   troubles.emplace_back();
 }
 
+/// Adds to `numbers` the layers that the configuration promises and that should attend.
+void Model::State::add_promised(const StackFacts& stack, std::set<int>& numbers) {
+  const Sourced& promised = *stack.rules.n_layers;
+  if (promised.value > kMostLayers)
+    throw CheckpointError(
+        FileFault::refused, {config.path(), promised.origin, {}},
+        fmt::format("is {}: more than {} layers is taken for damage; correct the configuration",
+                    promised.value, kMostLayers));
+  std::vector<int> of_other_kind;
+  for (int number = 0; number < promised.value; ++number) {
+    const Attends said = attends(stack.scope, number);
+    if (said == Attends::no || stack.names.layers.contains(number)) continue;
+    if (said == Attends::not_said && absent_layer(*container, stack.names, number).is_other_kind)
+      of_other_kind.push_back(number);
+    else
+      numbers.insert(number);
+  }
+  if (!of_other_kind.empty())
+    notes.push_back(fmt::format(
+        "{}: not attention layers, since they are stored without an attention module: {} ({} ...)",
+        stack.names.label, ranges_text(of_other_kind),
+        absent_layer(*container, stack.names, of_other_kind.front()).first_tensor));
+  const int last = stack.names.layers.rbegin()->first;
+  if (last >= promised.value)
+    notes.push_back(
+        fmt::format("{}: layers up to {} are stored, {} = {} (extra layers, or another model's "
+                    "configuration)",
+                    stack.names.label, last, promised.origin, promised.value));
+}
+
 void Model::State::add_stack(StackFacts& stack) {
   std::set<int> numbers;
   for (const auto& [number, base] : stack.names.layers) numbers.insert(number);
-  if (stack.rules.n_layers) {
-    const Sourced& promised = *stack.rules.n_layers;
-    if (promised.value > kMostLayers)
-      throw CheckpointError(
-          FileFault::refused, {config.path(), promised.origin, {}},
-          fmt::format("is {}: more than {} layers is taken for damage; correct the configuration",
-                      promised.value, kMostLayers));
-    for (int number = 0; number < promised.value; ++number)
-      if (may_attend(stack.scope, number)) numbers.insert(number);
-    const int last = stack.names.layers.rbegin()->first;
-    if (last >= promised.value)
-      notes.push_back(
-          fmt::format("{}: layers up to {} are stored, {} = {} (extra layers, or another model's "
-                      "configuration)",
-                      stack.names.label, last, promised.origin, promised.value));
+  if (stack.rules.n_layers) add_promised(stack, numbers);
+  for (int number : numbers) {
+    if (stack.names.layers.contains(number))
+      add_layer(stack, number);
+    else
+      add_absent(stack, number, absent_layer(*container, stack.names, number));
   }
-  for (int number : numbers)
-    stack.names.layers.contains(number) ? add_layer(stack, number) : add_absent(stack, number);
 }
 
 void Model::State::find_layers() {

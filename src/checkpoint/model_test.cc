@@ -46,6 +46,23 @@ TEST_F(ModelTest, LayersThatAreNoAttentionGetNoRow) {
   EXPECT_NE(model.layers()[1].reason, "");
 }
 
+TEST_F(ModelTest, StoredLayersWithoutAnAttentionModuleAreOfAnotherKind) {
+  config(
+      R"({"model_type":"llama","hidden_size":32,"num_hidden_layers":6,"num_attention_heads":8,"num_key_value_heads":2})");
+  add_llama_layer("model.layers.1.");
+  for (const char* layer : {"0", "2", "3"})
+    file_->add("model.layers." + std::string(layer) + ".mamba.in_proj.weight", 8, 32, entry);
+  // Encoded projections belong to an attention layer; of layer 5 there is nothing.
+  file_->add("model.layers.4.self_attn.q_proj.qweight", 8, 32, entry);
+  const Model model = open();
+  ASSERT_EQ(model.layers().size(), 3u);
+  EXPECT_EQ(model.layers()[0].layer, 1);
+  EXPECT_TRUE(mentions(model.layers()[1].reason, {"model.layers.4.self_attn.q_proj.qweight"}));
+  EXPECT_TRUE(mentions(model.layers()[2].reason, {"nothing named model.layers.5."}));
+  ASSERT_FALSE(model.notes().empty());
+  EXPECT_TRUE(mentions(model.notes().front(), {"0, 2-3", "model.layers.0.mamba.in_proj.weight"}));
+}
+
 TEST_F(ModelTest, UnsupportedTypeIsNamedPerLayer) {
   config(R"({"model_type":"llama","hidden_size":32,"num_attention_heads":8,"num_key_value_heads":2})");
   add_llama_layer("model.layers.0.");

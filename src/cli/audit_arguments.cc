@@ -113,7 +113,8 @@ void declare_output(CLI::App& command, AuditArguments& a) {
   command.add_option("--json", a.json, "Everything, as docs/audit.schema.json describes")
       ->type_name("FILE")
       ->group(group);
-  command.add_flag("--matrices", a.matrices, "With the correlation matrices in the JSON")->group(group);
+  command.add_flag("--matrices", a.matrices, "With the correlation matrices in the JSON; needs --json")
+      ->group(group);
   command.add_option("--csv", a.csv, "A row per layer and source")->type_name("FILE")->group(group);
   command.add_option("--pairs-csv", a.pairs_csv, "A row per layer, source and pair")
       ->type_name("FILE")
@@ -177,6 +178,7 @@ void resolve(AuditArguments& a) {
   } catch (const ArgumentError& error) {
     throw UsageError(fmt::format("--source {}: {}", a.source, error.what()));
   }
+  if (a.matrices && !a.json) throw UsageError("--matrices: they stand in the JSON; name a file with --json");
   if (!a.list_layouts && a.model.empty()) throw UsageError("MODEL is missing");
 }
 

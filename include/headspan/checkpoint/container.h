@@ -45,6 +45,7 @@ class Container {
   virtual const std::map<std::string, TensorEntry>& tensors() const = 0;
   virtual const std::map<std::string, std::string>& metadata() const = 0;
   virtual const std::vector<std::string>& notes() const = 0;  ///< oddities met: tensors outside the index ...
+  virtual bool is_whole() const { return true; }              ///< false for one shard of several
 
   /// Rows [first, first+count) of a tensor of two axes or more (all but the first flattened), widened to
   /// double into `out` [count, cols]; of a 1-D tensor, entries [first, first+count) into `out` [1, count]; a

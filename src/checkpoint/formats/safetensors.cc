@@ -88,6 +88,7 @@ class SafetensorsContainer : public Container {
   const std::map<std::string, TensorEntry>& tensors() const override { return tensors_; }
   const std::map<std::string, std::string>& metadata() const override { return metadata_; }
   const std::vector<std::string>& notes() const override { return notes_; }
+  bool is_whole() const override { return is_whole_; }
 
   void read_rows(const TensorEntry& tensor, std::int64_t first, std::int64_t count,
                  MatrixSpan out) const override;
@@ -98,10 +99,12 @@ class SafetensorsContainer : public Container {
     is_sharded_ = true;
   }
   void note(std::string text) { notes_.push_back(std::move(text)); }
+  void is_one_shard() { is_whole_ = false; }
 
  private:
   std::string shown_;
   bool is_sharded_ = false;
+  bool is_whole_ = true;
   std::vector<std::string> files_;
   std::vector<InputFile> inputs_;  // inputs_[i] is open on files_[i]
   std::map<std::string, TensorEntry> tensors_;
@@ -183,8 +186,10 @@ int shard_count(const std::string& name) {
 
 void note_lone_shard(SafetensorsContainer& container, const std::string& file) {
   const std::string name = fs::path(file).filename().string();
-  if (const int count = shard_count(name); count > 1)
-    container.note(fmt::format("{} is one shard of {} by its name; the others are not read", name, count));
+  const int count = shard_count(name);
+  if (count <= 1) return;
+  container.is_one_shard();
+  container.note(fmt::format("{} is one shard of {} by its name; the others are not read", name, count));
 }
 
 std::string join(const std::vector<std::string>& names, std::size_t limit) {
