@@ -160,7 +160,7 @@ def test_scores_are_those_of_the_smoother_matrix(kernel: Any) -> None:
     assert found.sigma2 == pytest.approx((residual**2).mean(), rel=1e-11)
     kept = own < 1
     assert found.n_isolated == (~kept).sum()
-    assert found.loo == pytest.approx(((residual / (1 - own))[kept] ** 2).mean(), rel=1e-9)
+    assert found.loo == pytest.approx(((residual[kept] / (1 - own[kept])) ** 2).mean(), rel=1e-9)
     assert found.gcv == pytest.approx((residual**2).mean() / (1 - own.sum() / n) ** 2, rel=1e-10)
     aicc = np.log((residual**2).mean()) + (1 + own.sum() / n) / (1 - (own.sum() + 2) / n)
     assert found.aicc == pytest.approx(aicc, rel=1e-10)

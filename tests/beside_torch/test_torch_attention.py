@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 import headspan
-import torch
 
 # Scores reach 12 in the grid: rounding them to float32 moves a weight by 12 roundoffs.
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-13}
