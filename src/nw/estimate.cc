@@ -8,8 +8,10 @@
 
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/parallel.h"
+#include "nw/line.h"
 #include "nw/scoring.h"
 #include "nw/sums.h"
+#include "nw/tree.h"
 
 namespace headspan::nw {
 
@@ -180,6 +182,64 @@ std::vector<Index> far_queries(const Accumulated& sums) {
   return far;
 }
 
+// Fewer keys are sooner summed than sorted.
+constexpr Index kFewestPrunedKeys = 2048;
+
+bool prunes(const EstimateOptions& options, Index n, Index d) {
+  const KernelFunction function = options.kernel.function;
+  return n >= kFewestPrunedKeys && d <= kMostPrunedDimensions &&
+         (is_compact(function) || (function == KernelFunction::gaussian && options.relative_error > 0.0));
+}
+
+template <class T>
+RowMatrix<T> rows_in_order(const Eigen::Ref<const RowMatrix<T>>& rows, const std::vector<Index>& order) {
+  RowMatrix<T> out(rows.rows(), rows.cols());
+  for (Index i = 0; i < rows.rows(); ++i) out.row(i) = rows.row(order[static_cast<std::size_t>(i)]);
+  return out;
+}
+
+template <class T>
+KeyTree tree_of(const Eigen::Ref<const RowMatrix<T>>& rows, const Vector& bandwidth) {
+  const Matrix scaled = rows.template cast<double>() * bandwidth.cwiseInverse().asDiagonal();
+  return build_tree(scaled);
+}
+
+// Sums in the order of the trees, put back into that of the queries.
+template <class T>
+Sums pruned_sums(const Inputs<T>& inputs, const Eigen::Ref<const RowMatrix<T>>& values,
+                 const EstimateOptions& options) {
+  const KeyTree keys = tree_of<T>(inputs.keys, inputs.bandwidth);
+  // Query i leaves out key i, so both go in one order.
+  const KeyTree queries = options.leave_one_out ? keys : tree_of<T>(inputs.queries, inputs.bandwidth);
+  const RowMatrix<T> key_rows = rows_in_order<T>(inputs.keys, keys.order);
+  const RowMatrix<T> query_rows = rows_in_order<T>(inputs.queries, queries.order);
+  const RowMatrix<T> value_rows = rows_in_order<T>(values, keys.order);
+  const Scoring<T> scoring = prepare<T>(options.kernel, {query_rows, key_rows, inputs.bandwidth});
+  const Sums sums = sum_over_near_keys<T>(scoring, value_rows, {options.leave_one_out, true},
+                                          {options.kernel, queries, keys, options.relative_error});
+  Sums out = sums;
+  for (Index i = 0; i < sums.weight.size(); ++i) {
+    const Index row = queries.order[static_cast<std::size_t>(i)];
+    out.weight[row] = sums.weight[i];
+    out.squares[row] = sums.squares[i];
+    out.values.row(row) = sums.values.row(i);
+  }
+  return out;
+}
+
+template <class T>
+Sums sums_of_kernel(const Inputs<T>& inputs, const Eigen::Ref<const RowMatrix<T>>& values,
+                    const EstimateOptions& options, const Scoring<T>& scoring) {
+  if (inputs.queries.rows() == 0 || !prunes(options, inputs.keys.rows(), inputs.keys.cols()))
+    return sum_over_keys(scoring, values, {options.leave_one_out, true});
+  if (inputs.keys.cols() == 1 && options.kernel.function == KernelFunction::gaussian &&
+      !options.leave_one_out)
+    return sum_on_line(inputs.queries.col(0).template cast<double>(),
+                       inputs.keys.col(0).template cast<double>(), values.template cast<double>(),
+                       inputs.bandwidth[0], options.relative_error);
+  return pruned_sums(inputs, values, options);
+}
+
 template <class T>
 Accumulated accumulate_radial(const Inputs<T>& inputs, const Eigen::Ref<const RowMatrix<T>>& values,
                               const EstimateOptions& options) {
@@ -191,7 +251,7 @@ Accumulated accumulate_radial(const Inputs<T>& inputs, const Eigen::Ref<const Ro
   if (options.kernel.function == KernelFunction::softmax) {
     for (Index q = 0; q < m; ++q) far.push_back(q);
   } else {
-    out.sums = sum_over_keys(scoring, values, sum_options);
+    out.sums = sums_of_kernel(inputs, values, options, scoring);
     // Leaving out needs query i beside key i, which a choice of queries is not.
     if (options.kernel.function == KernelFunction::gaussian && !options.leave_one_out)
       far = far_queries<T>(out);
@@ -327,6 +387,9 @@ Estimate<T> estimate(const Eigen::Ref<const RowMatrix<T>>& queries,
     throw ArgumentError(
         fmt::format("leave_one_out: query i leaves out key i, but there are {} queries and {} keys",
                     queries.rows(), keys.rows()));
+  if (!(options.relative_error >= 0.0) || options.relative_error >= 1.0)
+    throw ArgumentError(
+        fmt::format("relative_error: is {}, must be from 0 to below 1", options.relative_error));
   const Vector bandwidth = full_bandwidth(options.bandwidth, keys.cols());
   check_finite<T>("queries", queries);
   check_finite<T>("keys", keys);

@@ -219,6 +219,54 @@ TEST(Estimate, SameBitsForAnyNumberOfThreads) {
   }
 }
 
+// Every output within the stated share of the spread of the values; n_eff and the normaliser alike.
+template <class T>
+void expect_within(const EstimateOptions& exact, double relative_error, const RowMatrix<T>& q,
+                   const RowMatrix<T>& k, const RowMatrix<T>& v) {
+  EstimateOptions near = exact;
+  near.relative_error = relative_error;
+  const auto want = run(q, k, v, exact), got = run(q, k, v, near);
+  const double spread = v.maxCoeff() - v.minCoeff(), rounding = sizeof(T) == 4 ? 2e-5 : 1e-11;
+  for (Index i = 0; i < q.rows(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    ASSERT_EQ(got.status[at], want.status[at]) << i;
+    if (want.status[at] != PointStatus::ok) continue;
+    ASSERT_NEAR(got.output(i, 0), want.output(i, 0), (relative_error + rounding) * spread) << i;
+    ASSERT_NEAR(got.log_normaliser[i], want.log_normaliser[i], relative_error + rounding) << i;
+    ASSERT_NEAR(got.n_eff[i] / want.n_eff[i], 1.0, 3 * relative_error + rounding) << i;
+  }
+}
+
+TEST(Estimate, PrunedIsWithinItsBound) {
+  for (const Index d : {1, 2, 3, 5}) {
+    const RowMatrix<double> k = normal<double>(5000, d, 1);
+    RowMatrix<double> q = normal<double>(300, d, 2);
+    q.row(0).setConstant(9.0);
+    q.row(1).setConstant(40.0);
+    for (const Index value_dim : {1, 6}) {
+      const RowMatrix<double> v = normal<double>(5000, value_dim, 3);
+      for (const double relative_error : {1e-1, 1e-3, 1e-7})
+        expect_within(with(KernelFunction::gaussian, 0.3), relative_error, q, k, v);
+    }
+    const RowMatrix<float> v = normal<float>(5000, 1, 3);
+    expect_within<float>(with(KernelFunction::gaussian, 0.3), 1e-3, q.cast<float>(), k.cast<float>(), v);
+    EstimateOptions loo = with(KernelFunction::gaussian, 0.3);
+    loo.leave_one_out = true;
+    expect_within<float>(loo, 1e-3, k.cast<float>(), k.cast<float>(), v);
+  }
+}
+
+TEST(Estimate, CompactKernelsSkipOnlyWhatWeighsNothing) {
+  for (const KernelFunction function : kKernelFunctions) {
+    if (!is_compact(function)) continue;
+    const RowMatrix<double> k = normal<double>(3000, 2, 1);
+    expect_as_defined(normal<double>(50, 2, 2), k, normal<double>(3000, 1, 3), with(function, 0.4), 1e-12);
+    EstimateOptions loo = with(function, 0.4);
+    loo.leave_one_out = true;
+    expect_as_defined(k, k, normal<double>(3000, 1, 3), loo, 1e-12);
+  }
+}
+
 TEST(Estimate, BadInputIsRefused) {
   const RowMatrix<double> x = normal<double>(5, 2, 1), y = normal<double>(5, 1, 2);
   const EstimateOptions good = with(KernelFunction::gaussian, 1.0);
@@ -230,6 +278,11 @@ TEST(Estimate, BadInputIsRefused) {
   EstimateOptions wide = good;
   wide.bandwidth = Vector::Ones(3);
   EXPECT_THROW(run(x, x, y, wide), ArgumentError);
+  for (const double bad : {-1e-3, 1.0, std::nan("")}) {
+    EstimateOptions loose = good;
+    loose.relative_error = bad;
+    EXPECT_THROW(run(x, x, y, loose), ArgumentError);
+  }
   EstimateOptions loo = good;
   loo.leave_one_out = true;
   EXPECT_THROW(run<double>(x.topRows(3), x, y, loo), ArgumentError);

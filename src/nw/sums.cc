@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <queue>
 
 #include "headspan/numeric/parallel.h"
 
@@ -130,25 +131,6 @@ void for_each_block(const Scoring<T>& scoring, const Task& task, bool own_key_ou
   }
 }
 
-template <class T>
-std::vector<double> narrow_sums(const Work<T>& work, const Task& task) {
-  const AlignedArray<T> queries = packed_queries(work.scoring, task);
-  const std::vector<T> shift = shifts(work.scoring, task);
-  AlignedArray<T> scratch(kGroup * kMostBlockKeys);
-  Accumulator<T> sums(task, work.values.columns);
-  NarrowBlock<T> block = narrow_block_of(work.scoring, queries.data(), task.m, scratch.data());
-  block.shift = shift.data();
-  block.value_stride = work.values.stride;
-  block.columns = work.values.columns;
-  block.squares = work.options.squares;
-  block.sums = sums.data();
-  for_each_block(work.scoring, task, work.options.own_key_out, block, [&](Index key) {
-    block.values = work.values.data.data() + key;
-    narrow_block(block);
-  });
-  return sums.sums();
-}
-
 // Weighs the scores of a tile in place and adds up weights and squares.
 template <class T>
 void weigh_tile(const NarrowBlock<T>& block, const std::vector<T>& shift, Accumulator<T>& sums) {
@@ -187,28 +169,78 @@ class ValueAccumulator {
 
 constexpr Index kKeysBeforeHandOver = 4096;
 
+// Sums of one tile of queries, block of keys after block.
 template <class T>
-std::vector<double> wide_sums(const Work<T>& work, const Task& task) {
-  const AlignedArray<T> queries = packed_queries(work.scoring, task);
-  const std::vector<T> shift = shifts(work.scoring, task);
-  AlignedArray<T> scores(round_up(task.m, kGroup) * kMostBlockKeys);
-  std::fill_n(scores.data(), scores.size(), T(0));
-  Accumulator<T> sums(task, work.values.columns);
-  ValueAccumulator<T> values(task.m, work.values.columns);
-  NarrowBlock<T> block = narrow_block_of(work.scoring, queries.data(), task.m, scores.data());
-  Index since = 0;
-  for_each_block(work.scoring, task, work.options.own_key_out, block, [&](Index key) {
-    score_tile(block.score, block.tile);
-    weigh_tile(block, shift, sums);
-    values.add(block, work.values, key);
-    since += block.tile.n;
-    if (since >= kKeysBeforeHandOver) {
-      values.hand_over(sums);
-      since = 0;
+class TileSums {
+ public:
+  TileSums(const Work<T>& work, const Task& task)
+      : work_(work),
+        task_(task),
+        queries_(packed_queries(work.scoring, task)),
+        shift_(shifts(work.scoring, task)),
+        scores_((work.values.narrow ? kGroup : round_up(task.m, kGroup)) * kMostBlockKeys),
+        sums_(task, work.values.columns),
+        values_(work.values.narrow ? 0 : task.m, work.values.columns),
+        block_(narrow_block_of(work.scoring, queries_.data(), task.m, scores_.data())) {
+    std::fill_n(scores_.data(), scores_.size(), T(0));
+    block_.shift = shift_.data();
+    block_.value_stride = work.values.stride;
+    block_.columns = work.values.columns;
+    block_.squares = work.options.squares;
+    block_.sums = sums_.data();
+  }
+
+  /// Adds keys [key, key + n), key a multiple of two panels, n at most kMostBlockKeys.
+  void add(Index key, Index n) {
+    block_.tile.keys = work_.scoring.key_block(key);
+    block_.tile.bias = work_.scoring.bias.data() + key;
+    block_.tile.n = n;
+    block_.first_own_key = work_.options.own_key_out ? task_.first_query - key : kNoOwnKey;
+    if (work_.values.narrow) {
+      block_.values = work_.values.data.data() + key;
+      narrow_block(block_);
+      return;
     }
-  });
-  values.hand_over(sums);
-  return sums.sums();
+    score_tile(block_.score, block_.tile);
+    weigh_tile(block_, shift_, sums_);
+    values_.add(block_, work_.values, key);
+    since_ += n;
+    if (since_ < kKeysBeforeHandOver) return;
+    values_.hand_over(sums_);
+    since_ = 0;
+  }
+
+  /// Least sum of weights over the queries so far.
+  double least_weight() {
+    double least = std::numeric_limits<double>::infinity();
+    for (Index q = 0; q < task_.m; ++q) least = std::min(least, sums_.row(q)[0]);
+    return least;
+  }
+
+  std::vector<double> finish() {
+    if (!work_.values.narrow) values_.hand_over(sums_);
+    return sums_.sums();
+  }
+
+ private:
+  const Work<T>& work_;
+  const Task& task_;
+  AlignedArray<T> queries_;
+  std::vector<T> shift_;
+  AlignedArray<T> scores_;
+  Accumulator<T> sums_;
+  ValueAccumulator<T> values_;
+  NarrowBlock<T> block_;
+  Index since_ = 0;
+};
+
+template <class T>
+std::vector<double> sums_of_task(const Work<T>& work, const Task& task) {
+  TileSums<T> sums(work, task);
+  const Index step = block_keys<T>(work.scoring.d);
+  for (Index key = task.first_key; key < task.last_key; key += step)
+    sums.add(key, std::min(step, task.last_key - key));
+  return sums.finish();
 }
 
 Sums empty_sums(Index m, Index value_dim) {
@@ -255,10 +287,81 @@ Sums sum_over_keys(const Scoring<T>& scoring, const Eigen::Ref<const RowMatrix<T
   Sums sums = empty_sums(scoring.queries.rows(), values.cols());
   run_tasks(
       scoring.queries.rows(), scoring.n, arranged_values.narrow ? kNarrowTile : kWideTile,
-      [&](const Task& task) { return work.values.narrow ? narrow_sums(work, task) : wide_sums(work, task); },
+      [&](const Task& task) { return sums_of_task(work, task); },
       [&](const std::vector<double>& part, const Task& task) {
         add_task(part, task, work.values.columns, sums);
       });
+  return sums;
+}
+
+namespace {
+
+// Greatest weight of a key in `box` for a query in `tile`.
+double greatest_weight(const Kernel& kernel, const Box& tile, const Box& box) {
+  const double u = least_distance(tile, box);
+  if (kernel.function == KernelFunction::gaussian) return std::exp(-0.5 * u * u);
+  return kernel_value(kernel.function, u);
+}
+
+// Visits the keys of the tree nearest first, until what is left cannot weigh more than the bound.
+template <class T>
+std::vector<double> sums_of_near_keys(const Work<T>& work, const Pruning& pruning, const Task& task,
+                                      const Box& tile) {
+  struct Candidate {
+    double weight;
+    Index node;
+    bool operator<(const Candidate& other) const {
+      return weight != other.weight ? weight < other.weight : node > other.node;
+    }
+  };
+  TileSums<T> sums(work, task);
+  const KeyTree& tree = pruning.keys;
+  std::priority_queue<Candidate> queue;
+  double left = 0.0;
+  const auto push = [&](Index node) {
+    const double weight =
+        greatest_weight(pruning.kernel, tile, tree.nodes[static_cast<std::size_t>(node)].box);
+    left += weight * static_cast<double>(tree.nodes[static_cast<std::size_t>(node)].count());
+    queue.push({weight, node});
+  };
+  // Rounding of the running sum `left`, which weights of at most 1 went into and out of.
+  const double rounding = 1e-13 * static_cast<double>(work.scoring.n);
+  push(0);
+  while (!queue.empty() && queue.top().weight > 0.0) {
+    if (pruning.relative_error > 0.0 && left + rounding <= pruning.relative_error * sums.least_weight())
+      break;
+    const Candidate next = queue.top();
+    queue.pop();
+    const KeyTree::Node& node = tree.nodes[static_cast<std::size_t>(next.node)];
+    left -= next.weight * static_cast<double>(node.count());
+    if (node.is_leaf()) {
+      sums.add(node.first, node.count());
+    } else {
+      push(node.left);
+      push(node.right);
+    }
+  }
+  return sums.finish();
+}
+
+}  // namespace
+
+template <class T>
+Sums sum_over_near_keys(const Scoring<T>& scoring, const Eigen::Ref<const RowMatrix<T>>& values,
+                        const SumOptions& options, const Pruning& pruning) {
+  const Values<T> arranged_values = arranged<T>(values);
+  const Work<T> work{scoring, arranged_values, options};
+  std::vector<Index> leaves;
+  for (std::size_t i = 0; i < pruning.queries.nodes.size(); ++i)
+    if (pruning.queries.nodes[i].is_leaf()) leaves.push_back(static_cast<Index>(i));
+  Sums sums = empty_sums(scoring.queries.rows(), values.cols());
+  parallel_for(static_cast<Index>(leaves.size()), [&](Index i) {
+    const KeyTree::Node& leaf =
+        pruning.queries.nodes[static_cast<std::size_t>(leaves[static_cast<std::size_t>(i)])];
+    const Task task{leaf.first, leaf.count(), 0, scoring.n};
+    // Every leaf writes its own queries.
+    add_task(sums_of_near_keys(work, pruning, task, leaf.box), task, arranged_values.columns, sums);
+  });
   return sums;
 }
 
@@ -356,6 +459,8 @@ Sums sum_over_keys_of_product(KernelFunction function, const Inputs<T>& inputs,
 
 #define HEADSPAN_INSTANTIATE(T)                                                                             \
   template Sums sum_over_keys(const Scoring<T>&, const Eigen::Ref<const RowMatrix<T>>&, const SumOptions&); \
+  template Sums sum_over_near_keys(const Scoring<T>&, const Eigen::Ref<const RowMatrix<T>>&,                \
+                                   const SumOptions&, const Pruning&);                                      \
   template std::vector<T> largest_scores(const Scoring<T>&, bool);                                          \
   template Sums sum_over_keys_of_product(KernelFunction, const Inputs<T>&,                                  \
                                          const Eigen::Ref<const RowMatrix<T>>&, const SumOptions&);

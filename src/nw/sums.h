@@ -6,6 +6,7 @@
 
 #include "headspan/numeric/matrix.h"
 #include "nw/scoring.h"
+#include "nw/tree.h"
 
 namespace headspan::nw {
 
@@ -26,6 +27,20 @@ struct SumOptions {
 template <class T>
 Sums sum_over_keys(const Scoring<T>& scoring, const Eigen::Ref<const RowMatrix<T>>& values,
                    const SumOptions& options);
+
+/// What a sum over near keys may leave out. Queries and keys of the scoring lie in the order of their trees.
+struct Pruning {
+  const Kernel& kernel;
+  const KeyTree& queries;
+  const KeyTree& keys;
+  double
+      relative_error;  ///< weights left out of a sum, at most this share of those in it; 0: only weights of 0
+};
+
+/// The same as sum_over_keys() without the blocks of keys that cannot matter.
+template <class T>
+Sums sum_over_near_keys(const Scoring<T>& scoring, const Eigen::Ref<const RowMatrix<T>>& values,
+                        const SumOptions& options, const Pruning& pruning);
 
 /// Largest score of every query, its own key left out where asked for: a shift that no weight underflows
 /// from.

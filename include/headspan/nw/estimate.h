@@ -20,10 +20,17 @@ enum class PointStatus : unsigned char {
 /// Lower-case words, as printed.
 const char* to_string(PointStatus status);
 
+/// Keys are ordered in space, and blocks of them skipped, in no more dimensions than this.
+inline constexpr Index kMostPrunedDimensions = 8;
+
 struct EstimateOptions {
   Kernel kernel;
   Vector bandwidth;  ///< one for all dimensions, or one per dimension; positive, in units of the inputs
-  bool leave_one_out = false;    ///< query i is key i, and key i gets no weight for it
+  bool leave_one_out = false;  ///< query i is key i, and key i gets no weight for it
+  /// Weights left out of a query's sum, at most this share of those in it: every output then lies within
+  /// relative_error times the spread of the values of the exact one. 0: exact. Gaussian and compact kernels
+  /// of radial shape in up to kMostPrunedDimensions; others are exact whatever is allowed.
+  double relative_error = 0.0;
   bool nearest_if_none = false;  ///< where a compact kernel reaches no key: the value of the nearest one
 };
 
