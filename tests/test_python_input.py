@@ -65,6 +65,10 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], object]]] = [
     (ValueError, "y: one dimension", lambda: headspan.select_bandwidth(X, np.stack([Y, Y], 1))),
     (ValueError, "criterion: 'bic' is none of", lambda: headspan.select_bandwidth(X, Y, criterion="bic")),  # type: ignore[arg-type]
     (ValueError, "n_starts: at least 1", lambda: headspan.select_bandwidth(X, Y, n_starts=0)),
+    (ValueError, "bandwidth: one or 1 of them", lambda: headspan.ensemble_loo(X, Y, [np.eye(2)], bandwidth=[1, 2])),
+    (ValueError, "projection", lambda: headspan.ensemble_loo(X, Y, [np.eye(3)])),
+    (ValueError, "head", lambda: headspan.ensemble_loo(X, Y, [])),
+    (ValueError, "weights", lambda: headspan.ensemble_loo(X, Y, [np.eye(2)], weights=[1, 2])),
     (TypeError, "query: floating point wanted, its dtype is int64", lambda: headspan.attention(Q.astype(int), Q, Q)),
     (ValueError, "query: two, three or four", lambda: headspan.attention(Q[0, 0, 0], Q, Q)),
     (ValueError, "key: 4 dimensions as query", lambda: headspan.attention(Q, Q[0], Q)),

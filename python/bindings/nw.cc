@@ -19,6 +19,7 @@
 #include "headspan/nw/bandwidth.h"
 #include "headspan/nw/covariance.h"
 #include "headspan/nw/estimate.h"
+#include "headspan/nw/gradient.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/call.h"
 
@@ -233,6 +234,25 @@ nb::dict select_bandwidth(const Rows<double>& x, const Numbers& y, const std::st
   return out;
 }
 
+nb::dict ensemble_loo(const Rows<double>& x, const Numbers& y, const std::vector<Rows<double>>& projections,
+                      const Numbers& bandwidths, const Numbers& weights, const std::string& kernel,
+                      const std::string& kernel_shape, int threads) {
+  const nw::Kernel known = kernel_named(kernel, kernel_shape);
+  std::vector<nw::EnsembleHead> heads;
+  for (std::size_t h = 0; h < projections.size(); ++h) heads.push_back({view(projections[h]), bandwidths(h)});
+  nw::EnsembleLoo found =
+      call(threads, [&] { return nw::ensemble_loo(view(x), view(y), heads, view(weights), known); });
+  nb::list by_projection;
+  for (Matrix& one : found.by_projection) by_projection.append(handed_over(std::move(one)));
+  nb::dict out;
+  out["loo"] = found.loo;
+  out["residual"] = handed_over(std::move(found.residual));
+  out["by_projection"] = nb::tuple(by_projection);
+  out["by_log_bandwidth"] = handed_over(std::move(found.by_log_bandwidth));
+  out["by_weight"] = handed_over(std::move(found.by_weight));
+  return out;
+}
+
 template <class T>
 void bind_precision(nb::module_& module) {
   module.def("estimate", &estimate<T>, "queries"_a.noconvert(), "keys"_a.noconvert(), "values"_a.noconvert(),
@@ -276,6 +296,8 @@ void bind_nw(nb::module_& module) {
   bind_precision<double>(module);
   module.def("smoother_scores", &smoother_scores, "x"_a, "y"_a, "kernel"_a, "kernel_shape"_a, "bandwidth"_a,
              "threads"_a);
+  module.def("ensemble_loo", &ensemble_loo, "x"_a, "y"_a, "projections"_a, "bandwidths"_a, "weights"_a,
+             "kernel"_a, "kernel_shape"_a, "threads"_a);
   module.def("select_bandwidth", &select_bandwidth, "x"_a, "y"_a, "kernel"_a, "kernel_shape"_a, "criterion"_a,
              "per_dimension"_a, "n_starts"_a, "seed"_a, "threads"_a);
 }

@@ -135,6 +135,16 @@ def weight_covariance(
 def smoother_scores(
     x: Array, y: Vector, kernel: str, kernel_shape: str, bandwidth: Vector, threads: int
 ) -> dict[str, Any]: ...
+def ensemble_loo(
+    x: Array,
+    y: Vector,
+    projections: list[Array],
+    bandwidths: Vector,
+    weights: Vector,
+    kernel: str,
+    kernel_shape: str,
+    threads: int,
+) -> dict[str, Any]: ...
 def select_bandwidth(
     x: Array,
     y: Vector,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -270,3 +271,57 @@ def select_bandwidth(
         minima=tuple(BandwidthMinimum(bandwidth, value) for bandwidth, value in found["minima"]),
         n_evaluations=found["n_evaluations"],
     )
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleLoo:
+    """L = mean_i r_i^2, r_i = y_i - sum_h a_h f_h^(-i)(x_i), with its derivatives."""
+
+    loo: float
+    """L."""
+    residual: NDArray[np.float64]
+    """[n] r_i."""
+    by_projection: tuple[NDArray[np.float64], ...]
+    """For every head [k, d], dL / dprojection."""
+    by_log_bandwidth: NDArray[np.float64]
+    """[H] dL / d log bandwidth."""
+    by_weight: NDArray[np.float64]
+    """[H] dL / da_h."""
+
+
+def ensemble_loo(
+    x: ArrayLike,
+    y: ArrayLike,
+    projections: Sequence[ArrayLike],
+    *,
+    bandwidth: ArrayLike = 1.0,
+    weights: ArrayLike | None = None,
+    kernel: Literal["gaussian", "laplace"] = "gaussian",
+    kernel_shape: KernelShape = "radial",
+    threads: int | None = None,
+) -> EnsembleLoo:
+    """The leave-one-out error of an ensemble of heads and its derivatives: what learning them needs.
+
+    Head h smooths y [n] over x [n, d] projected by projections[h] [k, d], with its own bandwidth (one number, or
+    [H]); weights: a [H], any sign and sum, 1/H each unless given. Time O(n^2 k) per head, memory O(n (H + k)), in
+    float64.
+
+    Raises ValueError for fewer than two rows, no head, sizes that disagree, NaN or infinity, a bandwidth that is not
+    positive and finite, or another kernel.
+    """
+    limit = _arrays.thread_count(threads)
+    keys, values = _table(x, y)
+    frames = [_arrays.rows(f"projections[{h}]", _row(one), np.float64) for h, one in enumerate(projections)]
+    n_heads = len(frames)
+    widths = _arrays.vector("bandwidth", bandwidth)
+    if len(widths) not in (1, n_heads):
+        raise ValueError(f"bandwidth: one or {n_heads} of them wanted for {n_heads} heads, there are {len(widths)}")
+    widths = np.ascontiguousarray(np.broadcast_to(widths, n_heads))
+    a = np.full(n_heads, 1 / max(n_heads, 1)) if weights is None else _arrays.vector("weights", weights)
+    return EnsembleLoo(**_core.ensemble_loo(keys, values, frames, widths, a, kernel, kernel_shape, limit))
+
+
+def _row(projection: ArrayLike) -> _arrays.Array:
+    """[k, d]; one dimension is a projection to one number."""
+    array = _arrays.numbers("projections", projection)
+    return array[np.newaxis, :] if array.ndim == 1 else array

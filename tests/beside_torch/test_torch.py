@@ -109,3 +109,35 @@ def test_gradient_free_covariance_matches_autograd() -> None:
     w = torch.stack(rows).reshape(3, 2, 7).numpy()
     found = headspan.weight_covariance(q, k)
     np.testing.assert_allclose(found[0], np.einsum("hmn,lmn->mhl", w, w), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
+@pytest.mark.parametrize("shape", ["radial", "product"])
+def test_derivatives_of_the_leave_one_out_error(kernel: Any, shape: Any) -> None:
+    generator = torch.Generator().manual_seed(5)
+    x = torch.randn(40, 3, generator=generator, dtype=torch.float64)
+    y = torch.sin(x).sum(1)
+    frames = [torch.randn(k, 3, generator=generator, dtype=torch.float64, requires_grad=True) for k in (2, 1)]
+    log_widths = torch.tensor([0.1, -0.3], dtype=torch.float64, requires_grad=True)
+    weights = torch.tensor([0.7, 0.5], dtype=torch.float64, requires_grad=True)
+    fits = []
+    for frame, log_width in zip(frames, log_widths, strict=True):
+        difference = (x[:, None] - x) @ frame.T / log_width.exp()
+        # The point itself is left out; its corner of the laplace kernel must not reach the derivative.
+        difference = difference + torch.eye(40)[:, :, None]
+        if kernel == "gaussian":
+            logs = -0.5 * (difference**2).sum(-1)
+        else:
+            logs = -difference.norm(dim=-1) if shape == "radial" else -difference.abs().sum(-1)
+        fits.append(torch.softmax(logs.masked_fill(torch.eye(40, dtype=torch.bool), -torch.inf), -1) @ y)
+    error = ((y - weights @ torch.stack(fits)) ** 2).mean()
+    error.backward()
+    found = headspan.ensemble_loo(
+        x, y, [frame.detach() for frame in frames],
+        bandwidth=log_widths.detach().exp(), weights=weights.detach(), kernel=kernel, kernel_shape=shape,
+    )  # fmt: skip
+    assert found.loo == pytest.approx(error.item(), rel=1e-12)
+    for one, frame in zip(found.by_projection, frames, strict=True):
+        np.testing.assert_allclose(one, frame.grad, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.by_log_bandwidth, log_widths.grad, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.by_weight, weights.grad, rtol=1e-10, atol=1e-12)
