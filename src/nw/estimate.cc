@@ -229,9 +229,9 @@ Sums pruned_sums(const Inputs<T>& inputs, const Eigen::Ref<const RowMatrix<T>>& 
 
 template <class T>
 Sums sums_of_kernel(const Inputs<T>& inputs, const Eigen::Ref<const RowMatrix<T>>& values,
-                    const EstimateOptions& options, const Scoring<T>& scoring) {
+                    const EstimateOptions& options) {
   if (inputs.queries.rows() == 0 || !prunes(options, inputs.keys.rows(), inputs.keys.cols()))
-    return sum_over_keys(scoring, values, {options.leave_one_out, true});
+    return sum_over_keys(prepare(options.kernel, inputs), values, {options.leave_one_out, true});
   if (inputs.keys.cols() == 1 && options.kernel.function == KernelFunction::gaussian &&
       !options.leave_one_out)
     return sum_on_line(inputs.queries.col(0).template cast<double>(),
@@ -245,18 +245,18 @@ Accumulated accumulate_radial(const Inputs<T>& inputs, const Eigen::Ref<const Ro
                               const EstimateOptions& options) {
   const Index m = inputs.queries.rows();
   const SumOptions sum_options{options.leave_one_out, true};
-  Scoring<T> scoring = prepare(options.kernel, inputs);
   Accumulated out{{Vector::Zero(m), Vector::Zero(m), Matrix::Zero(m, values.cols())}, Vector::Zero(m)};
   std::vector<Index> far;
   if (options.kernel.function == KernelFunction::softmax) {
     for (Index q = 0; q < m; ++q) far.push_back(q);
   } else {
-    out.sums = sums_of_kernel(inputs, values, options, scoring);
+    out.sums = sums_of_kernel(inputs, values, options);
     // Leaving out needs query i beside key i, which a choice of queries is not.
     if (options.kernel.function == KernelFunction::gaussian && !options.leave_one_out)
       far = far_queries<T>(out);
   }
   if (far.empty()) return out;
+  Scoring<T> scoring = prepare(options.kernel, inputs);
   keep_queries(far, scoring);
   // The scores of a softmax are what they are; distances can be had more precisely.
   const double limit = options.kernel.function == KernelFunction::softmax ? kInfinity : kFarthestScore<T>;

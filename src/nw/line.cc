@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "headspan/numeric/parallel.h"
@@ -18,8 +18,9 @@ constexpr double kWidth = 0.5;
 // the weight.
 class LineTransform {
  public:
-  LineTransform(VectorView keys, MatrixView values, double bandwidth, double relative_error)
-      : bandwidth_(bandwidth), columns_(1 + values.cols()), n_(keys.size()), share_(0.5 * relative_error) {
+  LineTransform(VectorView keys, const std::vector<Index>& order, MatrixView values, double bandwidth,
+                double share)
+      : bandwidth_(bandwidth), columns_(1 + values.cols()), n_(keys.size()), share_(share) {
     // Where n keys at that distance weigh less than the share of one key on top of the query.
     reach_ = std::sqrt(2.0 * std::log(static_cast<double>(n_) / share_)) + 1.0;
     const double largest = (reach_ + kWidth) * 0.5 * kWidth;
@@ -27,7 +28,7 @@ class LineTransform {
     for (terms_ = 0; rest > share_ && terms_ < kMostTerms; ++terms_)
       rest *= largest / static_cast<double>(terms_ + 1);
     terms_ = std::max<Index>(terms_, 1);
-    cut_into_runs(keys, values);
+    cut_into_runs(keys, order, values);
   }
 
   // Adds to sums[0] the weights and to sums[1...] the weighted values; false where the query is too far.
@@ -49,17 +50,14 @@ class LineTransform {
   }
 
   Index columns() const { return columns_; }
+  double reach() const { return reach_; }
 
  private:
   static constexpr Index kMostTerms = 60;
 
   double middle(Index run) const { return middles_[static_cast<std::size_t>(run)]; }
 
-  void cut_into_runs(VectorView keys, MatrixView values) {
-    std::vector<Index> order(static_cast<std::size_t>(n_));
-    std::iota(order.begin(), order.end(), Index{0});
-    std::sort(order.begin(), order.end(),
-              [&](Index a, Index b) { return keys[a] != keys[b] ? keys[a] < keys[b] : a < b; });
+  void cut_into_runs(VectorView keys, const std::vector<Index>& order, MatrixView values) {
     for (std::size_t first = 0; first < order.size();) {
       std::size_t last = first;
       const double start = keys[order[first]];
@@ -97,25 +95,129 @@ class LineTransform {
   std::vector<double> middles_, moments_;
 };
 
+// Rows in rising order; ties by row.
+std::vector<Index> sorted(VectorView points) {
+  std::vector<std::pair<double, Index>> keyed(static_cast<std::size_t>(points.size()));
+  for (Index i = 0; i < points.size(); ++i) keyed[static_cast<std::size_t>(i)] = {points[i], i};
+  std::sort(keyed.begin(), keyed.end());
+  std::vector<Index> order(keyed.size());
+  for (std::size_t i = 0; i < keyed.size(); ++i) order[i] = keyed[i].second;
+  return order;
+}
+
+// The polynomial through values at Chebyshev points of an interval, in barycentric form [berrut2004].
+class Interpolant {
+ public:
+  Interpolant(double low, double high, Index n_points, Index columns)
+      : points_(n_points), values_(n_points, columns) {
+    constexpr double kPi = 3.14159265358979323846;
+    for (Index j = 0; j < n_points; ++j)
+      points_[j] =
+          0.5 * (low + high) -
+          0.5 * (high - low) * std::cos(kPi * static_cast<double>(j) / static_cast<double>(n_points - 1));
+  }
+  double point(Index j) const { return points_[j]; }
+  double* values(Index j) { return values_.row(j).data(); }
+  void at(double x, double* out) const {
+    const Index n = points_.size(), columns = values_.cols();
+    std::fill_n(out, columns, 0.0);
+    double total = 0.0;
+    for (Index j = 0; j < n; ++j) {
+      const double gap = x - points_[j];
+      if (gap == 0.0) {
+        std::copy_n(values_.row(j).data(), columns, out);
+        return;
+      }
+      const double weight = (j % 2 == 0 ? 1.0 : -1.0) * (j == 0 || j == n - 1 ? 0.5 : 1.0) / gap;
+      total += weight;
+      for (Index c = 0; c < columns; ++c) out[c] += weight * values_(j, c);
+    }
+    for (Index c = 0; c < columns; ++c) out[c] /= total;
+  }
+
+ private:
+  Vector points_;
+  Matrix values_;
+};
+
+// Sums at queries, those of one cell, half a bandwidth wide, interpolated between a few points where that is
+// fewer.
+class LineSums {
+ public:
+  LineSums(VectorView keys, MatrixView values, double bandwidth, double relative_error)
+      : order_(sorted(keys)),
+        plain_(keys, order_, values, bandwidth, relative_error / kMargin),
+        // The square of a gaussian is one of a bandwidth narrower by the root of 2.
+        squared_(keys, order_, Matrix(keys.size(), 0), bandwidth / std::sqrt(2.0), relative_error / kMargin) {
+    // Interpolating exp(-s^2/2) over a width of 1/2 errs by at most 2.2 (1/8)^p / sqrt(p!) exp(-s^2/4);
+    // squares see a width larger by the root of 2.
+    const double reach = plain_.reach() + kWidth;
+    double error = 2.2 * std::exp(0.25 * reach * reach);
+    while (error > relative_error / kMargin || n_points_ < 4)
+      error *= kWidth * std::sqrt(2.0) / 4.0 / std::sqrt(static_cast<double>(++n_points_));
+  }
+
+  Index columns() const { return 1 + plain_.columns(); }
+
+  // sums[0] weights, sums[1] squares, then values; false where the query is too far.
+  bool direct(double query, double* sums) const {
+    std::vector<double> row(static_cast<std::size_t>(plain_.columns()));
+    if (!plain_.sums_at(query, row.data()) || !squared_.sums_at(query, sums + 1)) return false;
+    sums[0] = row[0];
+    std::copy(row.begin() + 1, row.end(), sums + 2);
+    return true;
+  }
+
+  // Queries of one cell, in rising order.
+  template <class Write>
+  void cell(VectorView queries, const Index* rows, Index count, const Write& write) const {
+    std::vector<double> sums(static_cast<std::size_t>(columns()));
+    if (count > 2 * n_points_ && queries[rows[0]] < queries[rows[count - 1]]) {
+      Interpolant between(queries[rows[0]], queries[rows[count - 1]], n_points_, columns());
+      bool reached = true;
+      for (Index j = 0; j < n_points_ && reached; ++j) reached = direct(between.point(j), between.values(j));
+      if (reached) {
+        for (Index i = 0; i < count; ++i) {
+          between.at(queries[rows[i]], sums.data());
+          write(rows[i], sums.data());
+        }
+        return;
+      }
+    }
+    for (Index i = 0; i < count; ++i)
+      if (direct(queries[rows[i]], sums.data())) write(rows[i], sums.data());
+  }
+
+ private:
+  // What a share left out at the points may grow to between them: the interpolation's own factor, times how
+  // much the sum of weights can vary within a cell.
+  static constexpr double kMargin = 500.0;
+  std::vector<Index> order_;
+  LineTransform plain_, squared_;
+  Index n_points_ = 0;
+};
+
 }  // namespace
 
 Sums sum_on_line(VectorView queries, VectorView keys, MatrixView values, double bandwidth,
                  double relative_error) {
-  const LineTransform plain(keys, values, bandwidth, relative_error);
-  // The square of a gaussian is one of a bandwidth narrower by the root of 2.
-  const LineTransform squared(keys, Matrix(keys.size(), 0), bandwidth / std::sqrt(2.0), relative_error);
+  const LineSums line(keys, values, bandwidth, relative_error);
   const Index m = queries.size();
+  const std::vector<Index> order = sorted(queries);
+  std::vector<Index> cells{0};
+  for (Index i = 0; i < m; ++i)
+    if (queries[order[static_cast<std::size_t>(i)]] - queries[order[static_cast<std::size_t>(cells.back())]] >
+        kWidth * bandwidth)
+      cells.push_back(i);
+  cells.push_back(m);
   Sums sums{Vector::Zero(m), Vector::Zero(m), Matrix::Zero(m, values.cols())};
-  constexpr Index kBatch = 1024;
-  parallel_for((m + kBatch - 1) / kBatch, [&](Index batch) {
-    std::vector<double> row(static_cast<std::size_t>(plain.columns()));
-    for (Index q = batch * kBatch; q < std::min(m, (batch + 1) * kBatch); ++q) {
-      double squares = 0.0;
-      if (!plain.sums_at(queries[q], row.data()) || !squared.sums_at(queries[q], &squares)) continue;
+  parallel_for(static_cast<Index>(cells.size()) - 1, [&](Index i) {
+    const Index first = cells[static_cast<std::size_t>(i)], last = cells[static_cast<std::size_t>(i) + 1];
+    line.cell(queries, order.data() + first, last - first, [&](Index q, const double* row) {
       sums.weight[q] = row[0];
-      sums.squares[q] = squares;
-      for (Index c = 0; c < values.cols(); ++c) sums.values(q, c) = row[static_cast<std::size_t>(1 + c)];
-    }
+      sums.squares[q] = row[1];
+      for (Index c = 0; c < values.cols(); ++c) sums.values(q, c) = row[2 + c];
+    });
   });
   return sums;
 }
