@@ -75,7 +75,7 @@ def nadaraya_watson(
     key_rows, value_rows = _arrays.rows("x", keys, dtype), _arrays.rows("y", values, dtype)
     query_rows = key_rows if at is None else _query_rows(queries, keys, dtype)
     _check_sizes(key_rows, value_rows, query_rows)
-    for name, given in (("x", keys), ("y", values), ("at", queries)):
+    for name, given in (("x", keys), ("y", values), *([("at", queries)] if at is not None else [])):
         _arrays.require_finite(name, given)
     widths = _widths(bandwidth, keys, values, kernel, kernel_shape, limit)
     output, log_normaliser, n_eff, self_weight, status = _core.estimate(
@@ -99,9 +99,9 @@ def _without_ignored(
     queries: _arrays.Array, keys: _arrays.Array, widths: NDArray[np.float64]
 ) -> tuple[_arrays.Array, _arrays.Array]:
     """Columns of infinite bandwidth made constant: every kernel is then as good as without them."""
-    ignored = np.broadcast_to(np.isinf(widths), keys.shape[1])
-    if not ignored.any():
+    if np.isfinite(widths).all():
         return queries, keys
+    ignored = np.broadcast_to(np.isinf(widths), keys.shape[1])
     return np.where(ignored, queries.dtype.type(0), queries), np.where(ignored, keys.dtype.type(0), keys)
 
 
