@@ -44,6 +44,13 @@ double evaluate(unsigned n, const double* x, double* gradient, void* data) {
   }
 }
 
+nlopt_algorithm algorithm_of(MinimizeMethod method, Index n) {
+  if (method == MinimizeMethod::quasi_newton) return NLOPT_LD_LBFGS;
+  if (method == MinimizeMethod::subplex) return NLOPT_LN_SBPLX;
+  if (n < 2) throw ArgumentError("minimize: a quadratic model wants at least two coordinates; use subplex");
+  return NLOPT_LN_BOBYQA;
+}
+
 void check_box(VectorView start, VectorView lower, VectorView upper) {
   const Index n = start.size();
   if (n < 1 || lower.size() != n || upper.size() != n)
@@ -69,8 +76,7 @@ Minimum minimize(const Objective& objective, VectorView start, VectorView lower,
                  const MinimizeOptions& options) {
   check_box(start, lower, upper);
   const std::unique_ptr<nlopt_opt_s, decltype(&nlopt_destroy)> optimizer(
-      nlopt_create(options.use_gradient ? NLOPT_LD_LBFGS : NLOPT_LN_SBPLX,
-                   static_cast<unsigned>(start.size())),
+      nlopt_create(algorithm_of(options.method, start.size()), static_cast<unsigned>(start.size())),
       &nlopt_destroy);
   const Vector low = lower, high = upper;
   Call call{
@@ -89,7 +95,7 @@ Minimum minimize(const Objective& objective, VectorView start, VectorView lower,
   // A line search that finds nothing better at rounding level ends with NLOPT_FAILURE or ROUNDOFF_LIMITED;
   // the residual says whether that is a minimum.
   minimum.converged = result > 0 && result != NLOPT_MAXEVAL_REACHED;
-  if (options.use_gradient)
+  if (options.method == MinimizeMethod::quasi_newton)
     minimum.residual = projected_residual(minimum.at, call.best_gradient, lower, upper);
   return minimum;
 }

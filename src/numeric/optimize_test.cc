@@ -18,12 +18,12 @@ double rosenbrock(const Vector& x, Vector* gradient) {
 
 TEST(Minimize, FindsTheValleyWithAndWithoutAGradient) {
   const Vector start{{-1.2, 1.0}}, lower{{-5.0, -5.0}}, upper{{5.0, 5.0}};
-  for (const bool use_gradient : {true, false}) {
-    const Minimum found =
-        minimize(rosenbrock, start, lower, upper,
-                 {.use_gradient = use_gradient, .x_tolerance = 1e-12, .max_evaluations = 20000});
-    EXPECT_NEAR(found.at[0], 1.0, 1e-6) << use_gradient;
-    EXPECT_NEAR(found.at[1], 1.0, 1e-6) << use_gradient;
+  for (const MinimizeMethod method :
+       {MinimizeMethod::quasi_newton, MinimizeMethod::quadratic_model, MinimizeMethod::subplex}) {
+    const Minimum found = minimize(rosenbrock, start, lower, upper,
+                                   {.method = method, .x_tolerance = 1e-12, .max_evaluations = 20000});
+    EXPECT_NEAR(found.at[0], 1.0, 1e-6) << static_cast<int>(method);
+    EXPECT_NEAR(found.at[1], 1.0, 1e-6) << static_cast<int>(method);
     EXPECT_LT(found.residual, 1e-5);
     EXPECT_GT(found.n_evaluations, 0);
   }
@@ -47,6 +47,8 @@ TEST(Minimize, RefusesBadBoxes) {
   const Vector one = Vector::Ones(1), two = Vector::Ones(2);
   EXPECT_THROW(minimize(rosenbrock, two, one, two), ArgumentError);
   EXPECT_THROW(minimize(rosenbrock, two, 2.0 * two, two), ArgumentError);
+  EXPECT_THROW(minimize(rosenbrock, one, one, one, {.method = MinimizeMethod::quadratic_model}),
+               ArgumentError);
   EXPECT_THROW(minimize(rosenbrock, Vector(0), Vector(0), Vector(0)), ArgumentError);
 }
 

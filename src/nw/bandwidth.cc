@@ -29,13 +29,16 @@ std::optional<Criterion> criterion_named(std::string_view name) {
 }
 
 void check_smoother_data(MatrixView x, VectorView y) {
-  if (x.rows() < 1 || x.cols() < 1)
-    throw ArgumentError(
-        fmt::format("x: has shape [{}, {}], wants at least one row and one column", x.rows(), x.cols()));
+  if (x.rows() < 1) throw ArgumentError("x: has no row");
   if (y.size() != x.rows())
     throw ArgumentError(fmt::format("y: has {} values, x has {} rows", y.size(), x.rows()));
   if (!x.allFinite()) throw ArgumentError("x: holds NaN or infinity; leave such rows out");
   if (!y.allFinite()) throw ArgumentError("y: holds NaN or infinity; leave such rows out");
+}
+
+void check_some_column(MatrixView x, const Categories& categories) {
+  if (x.cols() + categories.codes.cols() < 1)
+    throw ArgumentError("x: there is no column of numbers or categories");
 }
 
 Vector every_bandwidth(VectorView bandwidth, Index d) {
@@ -72,12 +75,10 @@ std::optional<double> aicc(double sigma2, double trace, double n) {
   return std::log(sigma2) + (1.0 + trace / n) / (1.0 - (trace + 2.0) / n);
 }
 
-SmootherScores smoother_scores(MatrixView x, VectorView y, const Kernel& kernel, VectorView bandwidth) {
-  check_smoother_data(x, y);
-  const Index n = x.rows();
-  const double center = y.mean();
-  const SmootherData data =
-      smoother_data(kernel, x, every_bandwidth(bandwidth, x.cols()), y.array() - center);
+namespace {
+
+SmootherScores scores_of(const SmootherData& data, VectorView y) {
+  const Index n = y.size();
   const OtherSums sums = other_sums(data, true);
   SmootherScores scores;
   for (Vector* each : {&scores.fit, &scores.loo_residual, &scores.n_eff, &scores.self_weight})
@@ -100,6 +101,29 @@ SmootherScores smoother_scores(MatrixView x, VectorView y, const Kernel& kernel,
   scores.sigma2 = sum_residual / static_cast<double>(n);
   finish(scores, sum_loo);
   return scores;
+}
+
+}  // namespace
+
+SmootherScores smoother_scores(MatrixView x, VectorView y, const Kernel& kernel, VectorView bandwidth) {
+  check_smoother_data(x, y);
+  if (x.cols() < 1) throw ArgumentError("x: has no column");
+  return scores_of(smoother_data(kernel, x, every_bandwidth(bandwidth, x.cols()), y.array() - y.mean()), y);
+}
+
+SmootherScores smoother_scores(MatrixView x, VectorView y, const Kernel& kernel, VectorView bandwidth,
+                               const Categories& categories, VectorView lambda) {
+  check_smoother_data(x, y);
+  check_some_column(x, categories);
+  const Vector h = x.cols() > 0 ? every_bandwidth(bandwidth, x.cols()) : Vector();
+  SmootherData data = smoother_data(kernel, x, h, y.array() - y.mean());
+  data.categories = category_factors(categories, x.rows());
+  if (lambda.size() != std::ssize(data.categories))
+    throw ArgumentError(
+        fmt::format("lambda: has {} values for {} category columns", lambda.size(), data.categories.size()));
+  for (std::size_t k = 0; k < data.categories.size(); ++k)
+    set_lambda(data.categories[k], lambda[static_cast<Index>(k)]);
+  return scores_of(data, y);
 }
 
 }  // namespace headspan::nw

@@ -1,9 +1,12 @@
 #include "nw/bandwidth_objective.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "headspan/numeric/error.h"
 #include "nw/bandwidth_scores.h"
 
 namespace headspan::nw {
@@ -20,31 +23,57 @@ Vector standardised(VectorView y, double& unit) {
 
 }  // namespace
 
-BandwidthObjective::BandwidthObjective(MatrixView x, VectorView y, const SelectionOptions& options)
+BandwidthObjective::BandwidthObjective(MatrixView x, VectorView y, const SelectionOptions& options,
+                                       const Categories& categories)
     : criterion_(options.criterion), brackets_(brackets(x, options.kernel.function)) {
   data_ = smoother_data(options.kernel, x, Vector::Ones(x.cols()), standardised(y, value_unit_));
-  const Index d = x.cols();
-  lower_.resize(d);
-  upper_.resize(d);
+  data_.categories = category_factors(categories, x.rows());
+  for (std::size_t k = 0; k < data_.categories.size(); ++k)
+    if (data_.categories[k].n_levels < 2)
+      throw ArgumentError(fmt::format(
+          "categories: column {} has one level only, so no lambda of it can be judged; leave the column out",
+          k));
+  const Index d = x.cols(), c = std::ssize(data_.categories);
+  Vector lower(d), upper(d);
   for (Index k = 0; k < d; ++k) {
     const Bracket& bracket = brackets_[static_cast<std::size_t>(k)];
-    lower_[k] = std::log(bracket.lower / bracket.unit);
-    upper_[k] = std::log(bracket.upper / bracket.unit);
+    lower[k] = std::log(bracket.lower / bracket.unit);
+    upper[k] = std::log(bracket.upper / bracket.unit);
   }
-  if (options.per_dimension) return;
-  lower_ = Vector::Constant(1, lower_.minCoeff());
-  upper_ = Vector::Constant(1, upper_.maxCoeff());
+  n_bandwidths_ = options.per_dimension ? d : std::min<Index>(d, 1);
+  lower_ = Vector::Zero(n_bandwidths_ + c);
+  upper_ = Vector::Ones(n_bandwidths_ + c);
+  if (d == 0) return;
+  lower_.head(n_bandwidths_) = options.per_dimension ? lower : Vector::Constant(1, lower.minCoeff());
+  upper_.head(n_bandwidths_) = options.per_dimension ? upper : Vector::Constant(1, upper.maxCoeff());
 }
 
 Vector BandwidthObjective::bandwidth(const Vector& theta) const {
   Vector h(static_cast<Index>(brackets_.size()));
   for (Index k = 0; k < h.size(); ++k)
-    h[k] = std::exp(theta[theta.size() == 1 ? 0 : k]) * brackets_[static_cast<std::size_t>(k)].unit;
+    h[k] = std::exp(theta[n_bandwidths_ == 1 ? 0 : k]) * brackets_[static_cast<std::size_t>(k)].unit;
   return h;
+}
+
+Vector BandwidthObjective::lambda(const Vector& theta) const {
+  Vector all(std::ssize(data_.categories));
+  for (Index k = 0; k < all.size(); ++k) {
+    const CategoryFactor& factor = data_.categories[static_cast<std::size_t>(k)];
+    all[k] = std::min(1.0, theta[n_bandwidths_ + k]) * largest_lambda(factor.kernel, factor.n_levels);
+  }
+  return all;
 }
 
 void BandwidthObjective::set(const Vector& theta) {
   data_.points.bandwidth = bandwidth(theta);
+  const Vector lambdas = lambda(theta);
+  for (Index k = 0; k < lambdas.size(); ++k) {
+    CategoryFactor& factor = data_.categories[static_cast<std::size_t>(k)];
+    if (std::isfinite(theta[n_bandwidths_ + k]))
+      set_lambda(factor, lambdas[k]);
+    else
+      factor.log_value.clear();
+  }
   ++n_evaluations_;
 }
 
@@ -109,11 +138,13 @@ Vector BandwidthObjective::gradient_of(const OtherSums& sums, const Totals& tota
     p[i] = (slope * (others * row.others_mean + r * d_others) - by_trace * d_others) / sums.weight[i];
   }
   const Vector slopes = other_slopes(data_, sums, std::move(p), std::move(q));
-  return lower_.size() == slopes.size() ? slopes : Vector::Constant(1, slopes.sum());
+  return n_bandwidths_ == slopes.size() ? slopes : Vector::Constant(1, slopes.sum());
 }
 
 double BandwidthObjective::value(const Vector& theta, Vector* gradient) {
   set(theta);
+  for (const CategoryFactor& factor : data_.categories)
+    if (factor.log_value.empty() && factor.kernel == CategoryKernel::wang_van_ryzin) return kInfinity;
   const OtherSums sums = other_sums(data_, false);
   const Totals totals = totals_of(sums);
   const double criterion = criterion_of(totals);

@@ -8,26 +8,34 @@
 namespace headspan::nw {
 
 /// The criterion at standardised data: values and columns in units of their standard deviations. A coordinate
-/// is log(h / unit) of a column, or of all columns when one bandwidth serves all; +inf leaves a column out.
+/// is log(h / unit) of a column, or of all columns when one bandwidth serves all; then, for every column of
+/// categories, lambda over its largest. +inf leaves a column out.
 class BandwidthObjective {
  public:
-  BandwidthObjective(MatrixView x, VectorView y, const SelectionOptions& options);
+  BandwidthObjective(MatrixView x, VectorView y, const SelectionOptions& options,
+                     const Categories& categories);
 
-  /// Criterion; +inf where undefined. A point that no other reaches counts, in loo, as predicted by the mean
-  /// of the others: left out, it would reward bandwidths at which only easy points remain.
+  /// Criterion; +inf where undefined, and where a column is left out that no lambda leaves out. A point that
+  /// no other reaches counts, in loo, as predicted by the mean of the others: left out, it would reward
+  /// bandwidths at which only easy points remain.
   double value(const Vector& theta) { return value(theta, nullptr); }
 
   /// The same, and its derivatives; those of columns left out are 0. Where `gradient` is not null,
   /// has_gradient() must hold.
   double value(const Vector& theta, Vector* gradient);
   bool has_gradient() const { return has_slopes(data_); }
+  bool is_smooth() const { return !is_compact(data_.kernel.function); }
 
   Vector lower() const { return lower_; }
   Vector upper() const { return upper_; }
+  /// Coordinates before this are logarithms of bandwidths, from here on shares of lambdas.
+  Index n_bandwidths() const { return n_bandwidths_; }
   /// Standard deviation of y, or 1 where it is constant: what `value` is measured in.
   double value_unit() const { return value_unit_; }
   /// [d] in units of the inputs.
   Vector bandwidth(const Vector& theta) const;
+  /// [c]; the largest one where the column is left out.
+  Vector lambda(const Vector& theta) const;
   /// [n] squared leave-one-out residuals, in squared value units.
   Vector squared_residuals(const Vector& theta);
   Index n_evaluations() const { return n_evaluations_; }
@@ -44,6 +52,7 @@ class BandwidthObjective {
   SmootherData data_;
   std::vector<Bracket> brackets_;
   Vector lower_, upper_;
+  Index n_bandwidths_ = 0;
   double value_unit_ = 1.0;
   Index n_evaluations_ = 0;
 };

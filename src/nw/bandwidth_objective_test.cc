@@ -28,7 +28,7 @@ void expect_gradient(const SelectionOptions& options, const Vector& theta, doubl
   RandomStream random(11, 0);
   const Matrix x = random.normal_matrix(70, 3);
   const Vector y = x.col(0).array().sin() + 0.3 * random.normal_matrix(70, 1).col(0).array();
-  BandwidthObjective objective(x, y, options);
+  BandwidthObjective objective(x, y, options, {});
   ASSERT_TRUE(objective.has_gradient());
   Vector gradient(theta.size());
   const double value = objective.value(theta, &gradient);

@@ -4,12 +4,16 @@
 #include <optional>
 
 #include "headspan/numeric/matrix.h"
+#include "headspan/nw/category.h"
 #include "nw/bandwidth_sums.h"
 
 namespace headspan::nw {
 
-/// Throws ArgumentError for an empty table, sizes that disagree, NaN and infinity.
+/// Throws ArgumentError for no row, sizes that disagree, NaN and infinity.
 void check_smoother_data(MatrixView x, VectorView y);
+
+/// Throws ArgumentError where there is neither a column of numbers nor one of categories.
+void check_some_column(MatrixView x, const Categories& categories);
 
 /// `bandwidth` [1] or [d], positive, +inf allowed, as [d]. Throws ArgumentError otherwise.
 Vector every_bandwidth(VectorView bandwidth, Index d);

@@ -40,7 +40,7 @@ Vector with(const Vector& theta, Index k, double value) {
 }
 
 Vector grid(double lower, double upper) {
-  const Index cells = std::max<Index>(2, static_cast<Index>(std::ceil((upper - lower) / kStep)));
+  const Index cells = std::max<Index>(10, static_cast<Index>(std::ceil((upper - lower) / kStep)));
   return Vector::LinSpaced(cells + 1, lower, upper);
 }
 
@@ -76,6 +76,15 @@ std::vector<Index> columns_in(const Vector& theta) {
   return in;
 }
 
+MinimizeOptions search_options(const BandwidthObjective& objective, Index n_coordinates) {
+  if (objective.has_gradient()) return {.method = MinimizeMethod::quasi_newton};
+  const bool model = objective.is_smooth() && n_coordinates > 1;
+  return {.method = model ? MinimizeMethod::quadratic_model : MinimizeMethod::subplex,
+          .x_tolerance = 1e-6,
+          .value_tolerance = 1e-11,
+          .max_evaluations = 1000};
+}
+
 /// Local minimum over the columns that are not left out.
 Candidate descend(BandwidthObjective& objective, Candidate from) {
   const std::vector<Index> in = columns_in(from.theta);
@@ -89,7 +98,7 @@ Candidate descend(BandwidthObjective& objective, Candidate from) {
     return at;
   };
   const Vector start = from.theta(in), lower = objective.lower()(in), upper = objective.upper()(in);
-  const Minimum found = minimize(value, start, lower, upper, {.use_gradient = objective.has_gradient()});
+  const Minimum found = minimize(value, start, lower, upper, search_options(objective, std::ssize(in)));
   if (!(found.value < from.value)) return from;
   theta(in) = found.at;
   return {theta, found.value};
@@ -112,14 +121,20 @@ Candidate simplify(BandwidthObjective& objective, Candidate from) {
   return from;
 }
 
+/// Coordinate k at a bandwidth of t units of spread, or for a category at lambda t / (1 + t) of its largest.
+double coordinate(const BandwidthObjective& objective, Index k, double t) {
+  if (!std::isfinite(t)) return t;
+  if (k >= objective.n_bandwidths()) return t / (1.0 + t);
+  return std::clamp(std::log(t), objective.lower()[k], objective.upper()[k]);
+}
+
 /// Looks along every coordinate, far and left out, for a better valley until there is none.
 Candidate settle(BandwidthObjective& objective, Candidate from) {
   const Index d = from.theta.size();
   for (Index k = 0, quiet = 0; quiet < d; k = (k + 1) % d, ++quiet) {
     Candidate best = from;
-    for (const double t : {std::log(0.03), std::log(0.1), std::log(0.3), 0.0, std::log(3.0), kInfinity}) {
-      const double low = objective.lower()[k], high = objective.upper()[k];
-      const Vector theta = with(from.theta, k, std::isfinite(t) ? std::clamp(t, low, high) : t);
+    for (const double t : {0.03, 0.1, 0.3, 1.0, 3.0, kInfinity}) {
+      const Vector theta = with(from.theta, k, coordinate(objective, k, t));
       const double value = objective.value(theta);
       if (better(value, best.value)) best = {theta, value};
     }
@@ -132,10 +147,10 @@ Candidate settle(BandwidthObjective& objective, Candidate from) {
 
 /// One bandwidth, in units of spread, for all columns: the best of a grid.
 Candidate best_common(BandwidthObjective& objective) {
-  const Vector lower = objective.lower(), upper = objective.upper();
   Candidate best;
+  Vector theta = objective.lower();
   for (const double t : grid(std::log(0.05), std::log(4.0))) {
-    const Vector theta = Vector::Constant(lower.size(), t).cwiseMax(lower).cwiseMin(upper);
+    for (Index k = 0; k < theta.size(); ++k) theta[k] = coordinate(objective, k, std::exp(t));
     const double value = objective.value(theta);
     if (value < best.value) best = {theta, value};
   }
@@ -167,11 +182,10 @@ std::vector<Candidate> distinct(std::vector<Candidate> all) {
 std::vector<Candidate> starts(BandwidthObjective& objective, const SelectionOptions& options) {
   std::vector<Candidate> all{best_common(objective)};
   RandomStream random(options.seed, 0);
-  const Vector lower = objective.lower(), upper = objective.upper();
   while (static_cast<int>(all.size()) < options.n_starts) {
-    Vector theta(lower.size());
-    for (double& t : theta) t = std::log(0.1) + random.uniform() * std::log(30.0);
-    theta = theta.cwiseMax(lower).cwiseMin(upper);
+    Vector theta = objective.lower();
+    for (Index k = 0; k < theta.size(); ++k)
+      theta[k] = coordinate(objective, k, 0.1 * std::pow(30.0, random.uniform()));
     all.push_back({theta, objective.value(theta)});
   }
   return all;
@@ -197,7 +211,7 @@ std::vector<Candidate> sampled_valleys(BandwidthObjective& objective, MatrixView
   const Matrix some = x(rows, Eigen::all);
   if ((some.colwise().maxCoeff() - some.colwise().minCoeff()).minCoeff() == 0.0)
     return valleys(objective, options);
-  BandwidthObjective sampled(some, y(rows), options);
+  BandwidthObjective sampled(some, y(rows), options, {});
   std::vector<Candidate> found = valleys(sampled, options);
   // Coordinates are in units of each set of rows' own spread.
   for (Candidate& one : found) {
@@ -214,8 +228,9 @@ std::vector<Candidate> search(BandwidthObjective& objective, MatrixView x, Vecto
   const Index d = objective.lower().size();
   if (d == 1) return distinct(line_minima(objective, Vector::Zero(1), 0));
   std::vector<Candidate> found;
+  const bool sampled = x.rows() >= 2 * kSampledRows && d == objective.n_bandwidths();
   for (const Candidate& valley :
-       x.rows() >= 2 * kSampledRows ? sampled_valleys(objective, x, y, options) : valleys(objective, options))
+       sampled ? sampled_valleys(objective, x, y, options) : valleys(objective, options))
     if (valley.value < kInfinity) found.push_back(simplify(objective, valley));
   found = distinct(found);
   if (!found.empty()) found.push_back(settle(objective, found.front()));
@@ -233,13 +248,17 @@ bool within_noise(BandwidthObjective& objective, const Vector& theta, Index k, c
 
 /// Adds what is told of the best minimum, column by column.
 void describe(BandwidthObjective& objective, const Vector& theta, BandwidthSelection& selection) {
-  const Index d = selection.bandwidth.size();
   const Vector squares = objective.squared_residuals(theta), lower = objective.lower(),
                upper = objective.upper();
-  for (Index column = 0; column < d; ++column) {
-    const Index k = theta.size() == 1 ? 0 : column;
+  std::vector<bool> irrelevant;
+  for (Index k = 0; k < theta.size(); ++k)
+    irrelevant.push_back(!std::isfinite(theta[k]) || within_noise(objective, theta, k, squares));
+  const Index n_bandwidths = objective.n_bandwidths();
+  selection.irrelevant_category.assign(irrelevant.begin() + n_bandwidths, irrelevant.end());
+  for (Index column = 0; column < selection.bandwidth.size(); ++column) {
+    const Index k = n_bandwidths == 1 ? 0 : column;
     const bool out = !std::isfinite(theta[k]);
-    selection.irrelevant.push_back(out || within_noise(objective, theta, k, squares));
+    selection.irrelevant.push_back(irrelevant[static_cast<std::size_t>(k)]);
     selection.at_edge.push_back(!out && (theta[k] - lower[k] < 1e-3 || upper[k] - theta[k] < 1e-3));
   }
 }
@@ -251,19 +270,26 @@ double in_units(double value, Criterion criterion, double unit) {
 }  // namespace
 
 BandwidthSelection select_bandwidth(MatrixView x, VectorView y, const SelectionOptions& options) {
+  return select_bandwidth(x, y, options, {});
+}
+
+BandwidthSelection select_bandwidth(MatrixView x, VectorView y, const SelectionOptions& options,
+                                    const Categories& categories) {
   check_smoother_data(x, y);
+  check_some_column(x, categories);
   if (options.n_starts < 1)
     throw ArgumentError(fmt::format("n_starts: is {}, wants at least 1", options.n_starts));
-  BandwidthObjective objective(x, y, options);
+  BandwidthObjective objective(x, y, options, categories);
   const std::vector<Candidate> found = search(objective, x, y, options);
   if (found.empty())
     throw ArgumentError(fmt::format("criterion {}: undefined at every bandwidth of these {} rows; use loo",
                                     to_string(options.criterion), x.rows()));
   BandwidthSelection selection;
   for (const Candidate& one : found)
-    selection.minima.push_back(
-        {objective.bandwidth(one.theta), in_units(one.value, options.criterion, objective.value_unit())});
+    selection.minima.push_back({objective.bandwidth(one.theta), objective.lambda(one.theta),
+                                in_units(one.value, options.criterion, objective.value_unit())});
   selection.bandwidth = selection.minima.front().bandwidth;
+  selection.lambda = selection.minima.front().lambda;
   selection.value = selection.minima.front().value;
   describe(objective, found.front().theta, selection);
   selection.n_evaluations = objective.n_evaluations();

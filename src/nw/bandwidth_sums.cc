@@ -41,24 +41,41 @@ PairKernel pair_kernel(const Kernel& kernel) {
   throw ArgumentError("kernel function: not one of the enumeration");
 }
 
-/// Logarithms of the weights of all points at point i; not for compact kernels.
-void fill_row(const SmootherData& data, Index i, Row& row) {
+/// Adds the logarithms of the kernels of numbers, of all points at point i.
+void add_log_kernels(const SmootherData& data, Index i, Row& row) {
   const Matrix& columns = data.points.columns;
-  const bool softmax = data.kernel.function == KernelFunction::softmax;
-  const bool sum_of_lengths = data.points.kernel == PairKernel::laplace_product;
-  row.setZero();
+  const KernelFunction function = data.kernel.function;
+  const bool product = data.kernel.shape == KernelShape::product && function != KernelFunction::gaussian;
+  const auto log_kernel = [&](double u) {
+    if (function == KernelFunction::gaussian) return -0.5 * u * u;
+    return function == KernelFunction::laplace ? -u : std::log(kernel_value(function, u));
+  };
+  Row squares = Row::Zero(row.size());
   for (Index k = 0; k < columns.rows(); ++k) {
     const double h = data.points.bandwidth[k];
     const auto column = columns.row(k).transpose().array();
-    if (softmax)
+    if (function == KernelFunction::softmax)
       row += column * (columns(k, i) / h / h);
-    else if (sum_of_lengths)
-      row -= (column - columns(k, i)).abs() / h;
+    else if (product)
+      row += ((column - columns(k, i)).abs() / h).unaryExpr(log_kernel);
     else
-      row += ((column - columns(k, i)) / h).square();
+      squares += ((column - columns(k, i)) / h).square();
   }
-  if (softmax || sum_of_lengths) return;
-  row = data.kernel.function == KernelFunction::gaussian ? Row(-0.5 * row) : Row(-row.sqrt());
+  if (!product && function != KernelFunction::softmax) row += squares.sqrt().unaryExpr(log_kernel);
+}
+
+/// Logarithms of the weights of all points at point i.
+void fill_row(const SmootherData& data, Index i, Row& row) {
+  row.setZero();
+  if (data.points.columns.rows() > 0) add_log_kernels(data, i, row);
+  for (const CategoryFactor& factor : data.categories) {
+    if (factor.log_value.empty()) continue;
+    const Index at = factor.level[static_cast<std::size_t>(i)], most = std::ssize(factor.log_value) - 1;
+    for (Index j = 0; j < row.size(); ++j) {
+      const Index distance = std::min(std::abs(factor.level[static_cast<std::size_t>(j)] - at), most);
+      row[j] += factor.log_value[static_cast<std::size_t>(distance)];
+    }
+  }
 }
 
 /// Turns logarithms into weights relative to the largest one of another point, which is returned.
@@ -81,11 +98,17 @@ void sum_shifted_row(const SmootherData& data, Index i, Row& row, OtherSums& sum
   if (sums.square.size() > 0) sums.square[i] = row.square().sum();
 }
 
-/// Rows that need a shift: all of softmax; of gaussian and laplace, those far from every other point.
+/// True where the vectorised pairs cannot serve.
+bool row_by_row(const SmootherData& data) {
+  return data.kernel.function == KernelFunction::softmax || !data.categories.empty();
+}
+
+/// Rows that need a shift: all of softmax and of categories; of gaussian and laplace, those far from every
+/// other point.
 std::vector<Index> rows_to_shift(const SmootherData& data, const OtherSums& sums) {
   std::vector<Index> rows;
   for (Index i = 0; i < sums.weight.size(); ++i)
-    if (data.kernel.function == KernelFunction::softmax || sums.weight[i] < kSmallestSum) rows.push_back(i);
+    if (row_by_row(data) || sums.weight[i] < kSmallestSum) rows.push_back(i);
   return rows;
 }
 
@@ -141,7 +164,7 @@ void for_shifted_rows(const SmootherData& data, const OtherSums& sums, Vector& p
 }  // namespace
 
 SmootherData smoother_data(const Kernel& kernel, MatrixView x, VectorView bandwidth, VectorView values) {
-  return {kernel, {pair_kernel(kernel), x.transpose(), bandwidth, values}};
+  return {kernel, {pair_kernel(kernel), x.transpose(), bandwidth, values}, {}};
 }
 
 double self_log_weight(const SmootherData& data, Index i) {
@@ -152,13 +175,13 @@ double self_log_weight(const SmootherData& data, Index i) {
 OtherSums other_sums(const SmootherData& data, bool with_squares) {
   const Index n = data.points.values.size();
   OtherSums sums{Vector::Zero(n), Vector::Zero(n), Vector::Zero(n), Vector::Zero(with_squares ? n : 0)};
-  if (data.kernel.function != KernelFunction::softmax) {
+  if (!row_by_row(data)) {
     PairSums plain = pair_sums(data.points, with_squares);
     sums.weight = std::move(plain.weight);
     sums.value = std::move(plain.value);
     sums.square = std::move(plain.square);
   }
-  if (is_compact(data.kernel.function)) {
+  if (is_compact(data.kernel.function) && !row_by_row(data)) {
     sums.shift = (sums.weight.array() > 0.0).select(0.0, Vector::Constant(n, -kInfinity));
     return sums;
   }
@@ -173,9 +196,7 @@ OtherSums other_sums(const SmootherData& data, bool with_squares) {
   return sums;
 }
 
-bool has_slopes(const SmootherData& data) {
-  return data.kernel.function != KernelFunction::softmax && has_slopes(data.points.kernel);
-}
+bool has_slopes(const SmootherData& data) { return !row_by_row(data) && has_slopes(data.points.kernel); }
 
 Vector other_slopes(const SmootherData& data, const OtherSums& sums, Vector p, Vector q) {
   Vector slopes = Vector::Zero(data.points.columns.rows());

@@ -3,6 +3,7 @@
 
 #include "headspan/numeric/pair_kernels.h"
 #include "headspan/nw/kernel.h"
+#include "nw/category_factor.h"
 
 namespace headspan::nw {
 
@@ -11,6 +12,7 @@ namespace headspan::nw {
 struct SmootherData {
   Kernel kernel;
   PairPoints points;  ///< points.kernel is the twin of `kernel`, unused for softmax
+  std::vector<CategoryFactor> categories = {};
 };
 
 SmootherData smoother_data(const Kernel& kernel, MatrixView x, VectorView bandwidth, VectorView values);
@@ -33,11 +35,11 @@ struct RowScore {
   bool isolated;       ///< no other point in reach
 };
 
-/// log k(x_i, x_i): 0, except for softmax.
+/// log k(x_i, x_i): 0, except for softmax (category factors are relative to equal categories).
 double self_log_weight(const SmootherData& data, Index i);
 
 /// Sums of every row. Gaussian, laplace and softmax weights are relative to the largest among the others
-/// wherever these would underflow.
+/// wherever these would underflow; with categories, all weights.
 OtherSums other_sums(const SmootherData& data, bool with_squares);
 
 /// True where other_slopes() and other_gradient() know the derivative: gaussian and laplace.

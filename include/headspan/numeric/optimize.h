@@ -10,8 +10,14 @@ namespace headspan {
 /// The value at x; where `gradient` is not null it is filled too ([x.size()] on entry).
 using Objective = std::function<double(const Vector& x, Vector* gradient)>;
 
+enum class MinimizeMethod {
+  quasi_newton,     ///< limited-memory, needs the gradient
+  quadratic_model,  ///< BOBYQA: values of a smooth function of two coordinates or more
+  subplex,          ///< values of any function
+};
+
 struct MinimizeOptions {
-  bool use_gradient = true;   ///< limited-memory quasi-Newton; false: subplex, which needs values only
+  MinimizeMethod method = MinimizeMethod::quasi_newton;
   double x_tolerance = 1e-7;  ///< stops when a step changes every coordinate by less, relative to its size
   double value_tolerance = 1e-13;  ///< stops when a step changes the value by less, relative to it
   int max_evaluations = 2000;

@@ -55,17 +55,20 @@ struct SelectionOptions {
 /// One local minimum that the search met.
 struct BandwidthMinimum {
   Vector bandwidth;  ///< [d], units of the inputs; +inf: the column is irrelevant
+  Vector lambda;     ///< [c] of the columns of categories (category.h)
   double value = 0.0;
 };
 
 struct BandwidthSelection {
   Vector bandwidth;    ///< [d], units of the inputs; +inf: the column is irrelevant
+  Vector lambda;       ///< [c] of the columns of categories (category.h); empty without
   double value = 0.0;  ///< the criterion there
   /// [d] The column does not matter: without it the criterion is no worse (bandwidth +inf), or the rise of
   /// the mean squared leave-one-out residual is within its standard error (bandwidth still the minimiser).
   std::vector<bool> irrelevant;
-  std::vector<bool> at_edge;             ///< [d] the search ended on an edge of its bracket
-  std::vector<BandwidthMinimum> minima;  ///< every distinct minimum met, best first
+  std::vector<bool> irrelevant_category;  ///< [c] the same of the columns of categories
+  std::vector<bool> at_edge;              ///< [d] the search ended on an edge of its bracket
+  std::vector<BandwidthMinimum> minima;   ///< every distinct minimum met, best first
   Index n_evaluations = 0;
 };
 

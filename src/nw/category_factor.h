@@ -1,0 +1,25 @@
+#pragma once
+// A column of categories as the pair loops read it.
+
+#include <vector>
+
+#include "headspan/nw/category.h"
+
+namespace headspan::nw {
+
+/// Weights are compared within a row only, so kernel values are relative to that of equal categories.
+struct CategoryFactor {
+  CategoryKernel kernel = CategoryKernel::aitchison_aitken;
+  std::vector<Index> level;  ///< [n] rank of the code among the column's codes
+  Index n_levels = 0;
+  std::vector<double>
+      log_value;  ///< by distance in levels (unordered: 0 or 1); empty: the column is left out
+};
+
+/// One factor for every column, lambdas not set. Throws ArgumentError on sizes that disagree.
+std::vector<CategoryFactor> category_factors(const Categories& categories, Index n);
+
+/// Sets log_value. Throws ArgumentError for a lambda outside its range.
+void set_lambda(CategoryFactor& factor, double lambda);
+
+}  // namespace headspan::nw
