@@ -97,6 +97,16 @@ def test_keys_far_from_zero_and_close_together(x: Array, bandwidth: float, kerne
     close(found.output, wanted.output[:, 0], rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("allowed", [1e-2, 1e-6])
+def test_what_is_left_out_stays_within_the_bound(allowed: float) -> None:
+    random = np.random.default_rng(10)
+    x, at = random.uniform(size=(20000, 2)), random.uniform(size=(500, 2))
+    y = random.normal(size=20000)
+    exact = headspan.nadaraya_watson(x, y, at, bandwidth=0.01).output
+    found = headspan.nadaraya_watson(x, y, at, bandwidth=0.01, relative_error=allowed).output
+    assert np.abs(found - exact).max() <= allowed * (y.max() - y.min())
+
+
 def test_sums_do_not_stall() -> None:
     n = 20_000_000
     x = np.zeros(n, np.float32)

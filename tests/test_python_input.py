@@ -52,6 +52,8 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], object]]] = [
     (ValueError, "bandwidth: .*'auto'", lambda: nw(bandwidth="best")),
     (ValueError, "kernel: 'gausian' is none of gaussian, softmax", lambda: nw(kernel="gausian")),
     (ValueError, "kernel_shape: 'round'", lambda: nw(kernel_shape="round")),
+    (ValueError, "relative_error", lambda: nw(relative_error=-0.1)),
+    (ValueError, "relative_error", lambda: nw(relative_error=np.nan)),
     (ValueError, "at: leave_one_out", lambda: nw(at=X, leave_one_out=True)),
     (ValueError, "threads: at least 1", lambda: nw(threads=0)),
     (TypeError, "threads: an integer", lambda: nw(threads=1.5)),

@@ -95,12 +95,13 @@ nb::tuple point_statuses() {
 template <class T>
 nb::tuple estimate(const Rows<T>& queries, const Rows<T>& keys, const Rows<T>& values,
                    const std::string& kernel, const std::string& kernel_shape, const Numbers& bandwidth,
-                   bool leave_one_out, bool nearest_if_none, int threads) {
+                   bool leave_one_out, bool nearest_if_none, double relative_error, int threads) {
   nw::EstimateOptions options;
   options.kernel = kernel_named(kernel, kernel_shape);
   options.bandwidth = view(bandwidth);
   options.leave_one_out = leave_one_out;
   options.nearest_if_none = nearest_if_none;
+  options.relative_error = relative_error;
   nw::Estimate<T> found =
       call(threads, [&] { return nw::estimate<T>(view(queries), view(keys), view(values), options); });
   return nb::make_tuple(handed_over(std::move(found.output)), handed_over(std::move(found.log_normaliser)),
@@ -257,7 +258,7 @@ template <class T>
 void bind_precision(nb::module_& module) {
   module.def("estimate", &estimate<T>, "queries"_a.noconvert(), "keys"_a.noconvert(), "values"_a.noconvert(),
              "kernel"_a, "kernel_shape"_a, "bandwidth"_a, "leave_one_out"_a, "nearest_if_none"_a,
-             "threads"_a);
+             "relative_error"_a, "threads"_a);
   module.def("attention", &attention<T>, "query"_a.noconvert(), "key"_a.noconvert(), "value"_a.noconvert(),
              "bias"_a.noconvert().none(), "visible"_a.noconvert().none(), "options"_a, "query_offsets"_a,
              "output"_a.noconvert(), "log_normaliser"_a.noconvert().none(), "n_eff"_a.noconvert().none(),

@@ -103,6 +103,7 @@ def estimate(
     bandwidth: Vector,
     leave_one_out: bool,
     nearest_if_none: bool,
+    relative_error: float,
     threads: int,
 ) -> tuple[Array, Vector, Vector, Vector, NDArray[np.uint8]]: ...
 def attention(

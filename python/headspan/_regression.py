@@ -45,6 +45,7 @@ def nadaraya_watson(
     kernel_shape: KernelShape = "radial",
     leave_one_out: bool = False,
     nearest_if_none: bool = False,
+    relative_error: float = 0.0,
     threads: int | None = None,
 ) -> Estimate:
     """The weighted means f(q) = sum_i k(q, x_i) y_i / sum_i k(q, x_i) at the queries `at`.
@@ -61,6 +62,9 @@ def nadaraya_watson(
     minimises the leave-one-out error, see select_bandwidth.
     leave_one_out: at x, every point without itself (`at` must be None).
     nearest_if_none: where a compact kernel reaches no key, the value of the nearest one instead of NaN.
+    relative_error: weights that may be left out of a query's sum, as a share of those in it: every output then lies
+    within relative_error times the spread of the values of the exact one, which is what 0 gives. Only gaussian and
+    compact kernels of radial shape in up to 8 dimensions use it.
     threads: None uses all cores; the result does not depend on it.
 
     Raises ValueError on sizes that disagree, no key, NaN or infinity, or a bandwidth that is not positive;
@@ -80,7 +84,7 @@ def nadaraya_watson(
     widths = _widths(bandwidth, keys, values, kernel, kernel_shape, limit)
     output, log_normaliser, n_eff, self_weight, status = _core.estimate(
         *_without_ignored(query_rows, key_rows, widths), value_rows, kernel, kernel_shape, _finite_widths(widths),
-        leave_one_out, nearest_if_none, limit,
+        leave_one_out, nearest_if_none, float(relative_error), limit,
     )  # fmt: skip
     return Estimate(
         output=output[:, 0] if values.ndim == 1 else output,
