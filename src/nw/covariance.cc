@@ -1,7 +1,5 @@
 #include "headspan/nw/covariance.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -11,6 +9,7 @@
 #include "headspan/numeric/parallel.h"
 #include "nw/attention_plan.h"
 #include "nw/attention_tile.h"
+#include "nw/variances.h"
 
 namespace headspan::nw {
 namespace {
@@ -90,6 +89,7 @@ class CovarianceTask {
 
   void finish(Index batch, Index first, Index m, Matrix& cross) {
     const Index h = plan_.n_heads;
+    // Unequal ones are in the sums already.
     const double variance = options_.noise_variance.size() == 1 ? options_.noise_variance[0] : 1.0;
     for (Index q = 0; q < m; ++q) {
       Eigen::Map<Matrix> c(cross.row(q).data(), h, h);
@@ -106,11 +106,6 @@ class CovarianceTask {
 
   static double normalised(double sum, double total) { return total > 0.0 ? sum / total : 0.0; }
 
-  double variance_of(Index key) const {
-    const Vector& s2 = options_.noise_variance;
-    return s2.size() == 0 ? 1.0 : s2[s2.size() == 1 ? 0 : key];
-  }
-
   double weight_of(Index batch, Index head, Index query, Index key, double log_normaliser) const {
     const double score = score_of(plan_, batch, head, query, key, ScoreStage::weights);
     return score == kSeesNothing ? 0.0 : std::exp(score - log_normaliser);
@@ -121,7 +116,7 @@ class CovarianceTask {
     const double norm_b = row_of(plan_, batch, b, query).log_normaliser;
     double sum = 0.0;
     for (Index key = 0; key < plan_.n; ++key)
-      sum += variance_of(key) * weight_of(batch, a, query, key, norm_a) *
+      sum += variance_of(options_.noise_variance, key) * weight_of(batch, a, query, key, norm_a) *
              weight_of(batch, b, query, key, norm_b);
     return sum;
   }
@@ -133,7 +128,7 @@ class CovarianceTask {
     const KeyRange range = plan_.range(batch, query);
     double precision = 0.0;
     for (Index key = range.first; key < range.last; ++key)
-      if (seen_by_some_head(batch, query, key)) precision += 1.0 / variance_of(key);
+      if (seen_by_some_head(batch, query, key)) precision += 1.0 / variance_of(options_.noise_variance, key);
     return 1.0 / precision;
   }
 
@@ -150,15 +145,6 @@ class CovarianceTask {
   std::vector<std::unique_ptr<AttentionTile<T>>> tiles_;
   AlignedArray<T> stacked_;
 };
-
-void check_variances(const Vector& variances, Index n) {
-  if (variances.size() > 1 && variances.size() != n)
-    throw ArgumentError(fmt::format("noise_variance: has {} values, wants one or {}", variances.size(), n));
-  for (Index i = 0; i < variances.size(); ++i)
-    if (!(variances[i] > 0.0) || !std::isfinite(variances[i]))
-      throw ArgumentError(
-          fmt::format("noise_variance: value {} is {}, must be positive and finite", i, variances[i]));
-}
 
 }  // namespace
 

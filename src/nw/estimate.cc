@@ -54,16 +54,6 @@ void check_sizes(Index query_dim, Index key_dim, Index n, Index n_values, Index 
   if (value_dim == 0) throw ArgumentError("values: have no dimension");
 }
 
-Vector full_bandwidth(const Vector& bandwidth, Index d) {
-  if (bandwidth.size() != 1 && bandwidth.size() != d)
-    throw ArgumentError(
-        fmt::format("bandwidth: has {} values, wants one for all dimensions or {}", bandwidth.size(), d));
-  for (Index j = 0; j < bandwidth.size(); ++j)
-    if (!(bandwidth[j] > 0.0) || !std::isfinite(bandwidth[j]))
-      throw ArgumentError(fmt::format("bandwidth: is {}, must be positive and finite", bandwidth[j]));
-  return bandwidth.size() == d ? bandwidth : Vector::Constant(d, bandwidth[0]);
-}
-
 // Scores and what they were shifted by, in natural logarithms.
 struct Accumulated {
   Sums sums;

@@ -201,6 +201,26 @@ TEST(Estimate, EqualWeightsAddUpToTheNumberOfKeys) {
   EXPECT_FLOAT_EQ(got.output(0, 0), 1.0F);
 }
 
+// n sum w^2 of softmax weights of normal keys is exp(score variance) while that is below (log n)/2 = 4.95,
+// and far less beyond, where a few keys carry all the weight.
+TEST(Estimate, SoftmaxLawHoldsToHalfTheLogarithmOfN) {
+  constexpr Index kKeys = 20000;
+  constexpr int kDraws = 40;
+  for (const double variance : {1.0, 4.0, 6.25}) {
+    double mean = 0.0;
+    for (int draw = 0; draw < kDraws; ++draw) {
+      const RowMatrix<double> keys = normal<double>(kKeys, 1, 100 + static_cast<std::uint64_t>(draw));
+      const RowMatrix<double> query = RowMatrix<double>::Constant(1, 1, std::sqrt(variance));
+      const auto got = run<double>(query, keys, keys, with(KernelFunction::softmax, 1.0));
+      mean += static_cast<double>(kKeys) / got.n_eff[0] / kDraws;
+    }
+    if (variance > 5.0)
+      EXPECT_LT(mean, 0.7 * std::exp(variance));
+    else
+      EXPECT_NEAR(mean / std::exp(variance), 1.0, 0.15) << variance;
+  }
+}
+
 TEST(Estimate, SameBitsForAnyNumberOfThreads) {
   for (const Index value_dim : {1, 9}) {
     const RowMatrix<float> q = normal<float>(700, 3, 1), k = normal<float>(70000, 3, 2),

@@ -1,5 +1,7 @@
 #include "nw/scoring.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -94,6 +96,16 @@ void use_differences(const Inputs<T>& inputs, const Vector& centre, double unit,
 }
 
 }  // namespace
+
+Vector full_bandwidth(const Vector& bandwidth, Index d) {
+  if (bandwidth.size() != 1 && bandwidth.size() != d)
+    throw ArgumentError(
+        fmt::format("bandwidth: has {} values, wants one for all dimensions or {}", bandwidth.size(), d));
+  for (Index j = 0; j < bandwidth.size(); ++j)
+    if (!(bandwidth[j] > 0.0) || !std::isfinite(bandwidth[j]))
+      throw ArgumentError(fmt::format("bandwidth: is {}, must be positive and finite", bandwidth[j]));
+  return bandwidth.size() == d ? bandwidth : Vector::Constant(d, bandwidth[0]);
+}
 
 TileWeight tile_weight(KernelFunction function) {
   switch (function) {

@@ -40,6 +40,9 @@ struct Scoring {
 template <class T>
 Scoring<T> prepare(const Kernel& kernel, const Inputs<T>& inputs);
 
+/// One bandwidth per dimension from one for all or d. Throws ArgumentError unless positive and finite.
+Vector full_bandwidth(const Vector& bandwidth, Index d);
+
 TileWeight tile_weight(KernelFunction function);
 
 extern template Scoring<float> prepare(const Kernel&, const Inputs<float>&);
