@@ -1,8 +1,6 @@
 #include "headspan/numeric/pair_kernels.h"
 
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +10,7 @@
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/parallel.h"
 #include "headspan/numeric/random.h"
+#include "numeric/every_target.h"
 
 namespace headspan {
 namespace {
@@ -22,18 +21,6 @@ constexpr K kAll[] = {K::gaussian,         K::laplace,           K::epanechnikov
                       K::uniform,          K::laplace_product,   K::epanechnikov_product,
                       K::biweight_product, K::triweight_product, K::tricube_product,
                       K::uniform_product};
-
-template <class Body>
-void on_every_target(const Body& body) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 long double of_length(K kernel, long double u) {
   const long double inside = std::max(0.0L, 1.0L - u * u);

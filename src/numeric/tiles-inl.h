@@ -61,6 +61,17 @@ struct Exp2Constants<double> {
   static constexpr const double* coefficients() { return kExp2Double; }
 };
 
+// The larger of `lowest` and x; x where it is NaN. Max of x86 returns its second operand then, Max of other
+// instruction sets the one that is a number.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V at_least(V lowest, V x) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  return hn::Max(lowest, x);
+#else
+  return hn::IfThenElse(hn::Lt(x, lowest), lowest, x);
+#endif
+}
+
 // 2^x for x <= 127 (float) or 1023 (double). Below the normal numbers: exactly 0 where asked for, else the
 // smallest normal number.
 template <bool kExactZero, class D, class V = hn::Vec<D>, class T = hn::TFromD<D>>
@@ -68,8 +79,7 @@ HWY_INLINE V exp2_of(D d, V x) {
   using C = Exp2Constants<T>;
   const hn::RebindToUnsigned<D> du;
   const auto lowest = hn::Set(d, C::kLowest);
-  // In this order a NaN comes through.
-  const V clamped = hn::Max(lowest, x);
+  const V clamped = at_least<D>(lowest, x);
   const V rounded = hn::Add(clamped, hn::Set(d, C::kRound));
   const V fraction = hn::Sub(clamped, hn::Sub(rounded, hn::Set(d, C::kRound)));
   V value = hn::Set(d, C::coefficients()[C::kDegree]);

@@ -1,8 +1,6 @@
 #include "headspan/numeric/widen.h"
 
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
-#include <hwy/targets.h>
 
 #include <bit>
 #include <cmath>
@@ -10,25 +8,11 @@
 #include <limits>
 #include <vector>
 
+#include "numeric/every_target.h"
 #include "numeric/reference.h"
 
 namespace headspan {
 namespace {
-
-// Runs `body` on every instruction set that is compiled in and that this processor has.
-template <class Body>
-void on_every_target(const Body& body) {
-  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
-  ASSERT_FALSE(targets.empty());
-  for (const std::int64_t target : targets) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 std::vector<std::uint16_t> all_16_bits() {
   std::vector<std::uint16_t> all(1 << 16);
