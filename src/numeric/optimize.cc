@@ -84,6 +84,7 @@ Minimum minimize(const Objective& objective, VectorView start, VectorView lower,
   nlopt_set_lower_bounds(optimizer.get(), low.data());
   nlopt_set_upper_bounds(optimizer.get(), high.data());
   nlopt_set_xtol_rel(optimizer.get(), options.x_tolerance);
+  nlopt_set_xtol_abs1(optimizer.get(), options.x_tolerance);
   nlopt_set_ftol_rel(optimizer.get(), options.value_tolerance);
   nlopt_set_maxeval(optimizer.get(), options.max_evaluations);
   nlopt_set_min_objective(optimizer.get(), evaluate, &call);

@@ -41,8 +41,8 @@ BandwidthObjective::BandwidthObjective(MatrixView x, VectorView y, const Selecti
     upper[k] = std::log(bracket.upper / bracket.unit);
   }
   n_bandwidths_ = options.per_dimension ? d : std::min<Index>(d, 1);
-  lower_ = Vector::Zero(n_bandwidths_ + c);
-  upper_ = Vector::Ones(n_bandwidths_ + c);
+  lower_ = Vector::Constant(n_bandwidths_ + c, std::log(kLeastShare));
+  upper_ = Vector::Zero(n_bandwidths_ + c);
   if (d == 0) return;
   lower_.head(n_bandwidths_) = options.per_dimension ? lower : Vector::Constant(1, lower.minCoeff());
   upper_.head(n_bandwidths_) = options.per_dimension ? upper : Vector::Constant(1, upper.maxCoeff());
@@ -59,7 +59,8 @@ Vector BandwidthObjective::lambda(const Vector& theta) const {
   Vector all(std::ssize(data_.categories));
   for (Index k = 0; k < all.size(); ++k) {
     const CategoryFactor& factor = data_.categories[static_cast<std::size_t>(k)];
-    all[k] = std::min(1.0, theta[n_bandwidths_ + k]) * largest_lambda(factor.kernel, factor.n_levels);
+    all[k] =
+        std::exp(std::min(0.0, theta[n_bandwidths_ + k])) * largest_lambda(factor.kernel, factor.n_levels);
   }
   return all;
 }

@@ -7,9 +7,12 @@
 
 namespace headspan::nw {
 
+/// The smallest lambda tried, over the largest: near 0 the logarithm of lambda is what matters.
+inline constexpr double kLeastShare = 1e-8;
+
 /// The criterion at standardised data: values and columns in units of their standard deviations. A coordinate
 /// is log(h / unit) of a column, or of all columns when one bandwidth serves all; then, for every column of
-/// categories, lambda over its largest. +inf leaves a column out.
+/// categories, log(lambda / its largest). +inf leaves a column out.
 class BandwidthObjective {
  public:
   BandwidthObjective(MatrixView x, VectorView y, const SelectionOptions& options,
@@ -28,7 +31,7 @@ class BandwidthObjective {
 
   Vector lower() const { return lower_; }
   Vector upper() const { return upper_; }
-  /// Coordinates before this are logarithms of bandwidths, from here on shares of lambdas.
+  /// Coordinates before this are logarithms of bandwidths, from here on logarithms of shares of lambdas.
   Index n_bandwidths() const { return n_bandwidths_; }
   /// Standard deviation of y, or 1 where it is constant: what `value` is measured in.
   double value_unit() const { return value_unit_; }

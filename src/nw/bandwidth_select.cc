@@ -124,7 +124,7 @@ Candidate simplify(BandwidthObjective& objective, Candidate from) {
 /// Coordinate k at a bandwidth of t units of spread, or for a category at lambda t / (1 + t) of its largest.
 double coordinate(const BandwidthObjective& objective, Index k, double t) {
   if (!std::isfinite(t)) return t;
-  if (k >= objective.n_bandwidths()) return t / (1.0 + t);
+  if (k >= objective.n_bandwidths()) return std::log(t / (1.0 + t));
   return std::clamp(std::log(t), objective.lower()[k], objective.upper()[k]);
 }
 

@@ -18,7 +18,9 @@ enum class MinimizeMethod {
 
 struct MinimizeOptions {
   MinimizeMethod method = MinimizeMethod::quasi_newton;
-  double x_tolerance = 1e-7;  ///< stops when a step changes every coordinate by less, relative to its size
+  /// Stops when a step changes every coordinate by less, relative to its size or where that is small
+  /// absolutely.
+  double x_tolerance = 1e-7;
   double value_tolerance = 1e-13;  ///< stops when a step changes the value by less, relative to it
   int max_evaluations = 2000;
 };
