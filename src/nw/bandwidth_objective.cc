@@ -139,7 +139,14 @@ Vector BandwidthObjective::gradient_of(const OtherSums& sums, const Totals& tota
     p[i] = (slope * (others * row.others_mean + r * d_others) - by_trace * d_others) / sums.weight[i];
   }
   const Vector slopes = other_slopes(data_, sums, std::move(p), std::move(q));
-  return n_bandwidths_ == slopes.size() ? slopes : Vector::Constant(1, slopes.sum());
+  const Index c = std::ssize(data_.categories), d = slopes.size() - c;
+  Vector gradient(n_bandwidths_ + c);
+  if (n_bandwidths_ == d)
+    gradient.head(d) = slopes.head(d);
+  else
+    gradient[0] = slopes.head(d).sum();
+  gradient.tail(c) = slopes.tail(c);
+  return gradient;
 }
 
 double BandwidthObjective::value(const Vector& theta, Vector* gradient) {

@@ -24,11 +24,14 @@ Vector differences(BandwidthObjective& objective, const Vector& theta, double e)
 }
 
 void expect_gradient(const SelectionOptions& options, const Vector& theta, double e = 1e-3,
-                     double tolerance = 1e-7) {
+                     double tolerance = 1e-7, const std::vector<CategoryKernel>& kernels = {}) {
   RandomStream random(11, 0);
   const Matrix x = random.normal_matrix(70, 3);
   const Vector y = x.col(0).array().sin() + 0.3 * random.normal_matrix(70, 1).col(0).array();
-  BandwidthObjective objective(x, y, options, {});
+  Categories categories{RowMatrix<std::int32_t>(70, std::ssize(kernels)), kernels};
+  for (Index k = 0; k < categories.codes.size(); ++k)
+    categories.codes.data()[k] = static_cast<std::int32_t>(4.0 * random.uniform());
+  BandwidthObjective objective(x, y, options, categories);
   ASSERT_TRUE(objective.has_gradient());
   Vector gradient(theta.size());
   const double value = objective.value(theta, &gradient);
@@ -46,6 +49,18 @@ TEST(BandwidthObjective, GradientIsTheSlopeOfEveryCriterion) {
       expect_gradient({.kernel = kernel, .criterion = criterion}, Vector{{-0.5, 0.1, 0.4}});
       expect_gradient({.kernel = kernel, .criterion = criterion, .per_dimension = false}, Vector{{-0.3}});
     }
+}
+
+TEST(BandwidthObjective, GradientWithCategories) {
+  const std::vector<CategoryKernel> kernels{CategoryKernel::aitchison_aitken, CategoryKernel::li_racine,
+                                            CategoryKernel::wang_van_ryzin,
+                                            CategoryKernel::li_racine_ordered};
+  for (const Kernel kernel : {Kernel{}, Kernel{KernelFunction::laplace}}) {
+    expect_gradient({.kernel = kernel}, Vector{{-0.5, 0.1, 0.4, -2.0, -1.0, -0.5, -0.8}}, 1e-3, 1e-7,
+                    kernels);
+    expect_gradient({.kernel = kernel, .criterion = Criterion::aicc, .per_dimension = false},
+                    Vector{{-0.5, -0.3, -1.0, -0.5, -0.8}}, 1e-3, 1e-7, kernels);
+  }
 }
 
 TEST(BandwidthObjective, GradientWhereWeightsUnderflow) {

@@ -64,17 +64,19 @@ void add_log_kernels(const SmootherData& data, Index i, Row& row) {
   if (!product && function != KernelFunction::softmax) row += squares.sqrt().unaryExpr(log_kernel);
 }
 
+/// Where log_value and slope of points i and j stand.
+std::size_t distance_of(const CategoryFactor& factor, Index i, Index j) {
+  const Index between = factor.level[static_cast<std::size_t>(i)] - factor.level[static_cast<std::size_t>(j)];
+  return std::min(static_cast<std::size_t>(std::abs(between)), factor.log_value.size() - 1);
+}
+
 /// Logarithms of the weights of all points at point i.
 void fill_row(const SmootherData& data, Index i, Row& row) {
   row.setZero();
   if (data.points.columns.rows() > 0) add_log_kernels(data, i, row);
   for (const CategoryFactor& factor : data.categories) {
     if (factor.log_value.empty()) continue;
-    const Index at = factor.level[static_cast<std::size_t>(i)], most = std::ssize(factor.log_value) - 1;
-    for (Index j = 0; j < row.size(); ++j) {
-      const Index distance = std::min(std::abs(factor.level[static_cast<std::size_t>(j)] - at), most);
-      row[j] += factor.log_value[static_cast<std::size_t>(distance)];
-    }
+    for (Index j = 0; j < row.size(); ++j) row[j] += factor.log_value[distance_of(factor, i, j)];
   }
 }
 
@@ -112,27 +114,43 @@ std::vector<Index> rows_to_shift(const SmootherData& data, const OtherSums& sums
   return rows;
 }
 
-/// What row i, whose sums are relative to its own shift, contributes to derivatives: w_ij (p + q values_j),
-/// for laplace over the length of the scaled difference.
-void fill_shifted_coefficients(const SmootherData& data, Index i, double p, double q, Row& row) {
-  fill_row(data, i, row);
-  const Row length = data.points.kernel == PairKernel::laplace ? Row(-row) : Row();
-  exponentiate(row, i);
-  row *= p + q * data.points.values.array();
-  if (length.size() > 0) row = (length > 0.0).select(row / length, 0.0);
-}
-
 /// Scaled differences of coordinate k from point i.
 Row scaled_differences(const SmootherData& data, Index i, Index k) {
   const Matrix& columns = data.points.columns;
   return (columns.row(k).transpose().array() - columns(k, i)) / data.points.bandwidth[k];
 }
 
+/// What row i, whose sums are relative to its own shift, contributes to derivatives: w_ij (p + q values_j).
+void fill_shifted_coefficients(const SmootherData& data, Index i, double p, double q, Row& row) {
+  fill_row(data, i, row);
+  exponentiate(row, i);
+  row *= p + q * data.points.values.array();
+}
+
+/// Coefficients as derivatives by numbers need them: of laplace, over the length of the scaled difference.
+Row over_length(const SmootherData& data, Index i, const Row& row) {
+  if (data.points.kernel != PairKernel::laplace) return row;
+  Row squares = Row::Zero(row.size());
+  for (Index k = 0; k < data.points.columns.rows(); ++k) squares += scaled_differences(data, i, k).square();
+  return (squares > 0.0).select(row / squares.sqrt(), 0.0);
+}
+
 void add_shifted_slopes(const SmootherData& data, Index i, const Row& row, Vector& slopes) {
-  for (Index k = 0; k < slopes.size(); ++k) {
+  for (Index k = 0; k < data.points.columns.rows(); ++k) {
     const Row u = scaled_differences(data, i, k);
     slopes[k] +=
         (row * (data.points.kernel == PairKernel::laplace_product ? Row(u.abs()) : u.square())).sum();
+  }
+}
+
+/// The rest of `slopes`: log lambdas of categories.
+void add_category_slopes(const SmootherData& data, Index i, const Row& row, Vector& slopes) {
+  Index k = data.points.columns.rows();
+  for (const CategoryFactor& factor : data.categories) {
+    double sum = 0.0;
+    for (Index j = 0; j < row.size() && !factor.log_value.empty(); ++j)
+      sum += row[j] * factor.slope[distance_of(factor, i, j)];
+    slopes[k++] += sum;
   }
 }
 
@@ -152,7 +170,7 @@ void for_shifted_rows(const SmootherData& data, const OtherSums& sums, Vector& p
   if (!has_slopes(data)) throw ArgumentError("derivatives of this kernel are not offered");
   Row row(p.size());
   for (Index i = 0; i < p.size(); ++i) {
-    if (sums.shift[i] == 0.0) continue;
+    if (sums.shift[i] == 0.0 && !row_by_row(data)) continue;
     if (sums.shift[i] > -kInfinity) {
       fill_shifted_coefficients(data, i, p[i], q[i], row);
       add(i, row);
@@ -196,19 +214,27 @@ OtherSums other_sums(const SmootherData& data, bool with_squares) {
   return sums;
 }
 
-bool has_slopes(const SmootherData& data) { return !row_by_row(data) && has_slopes(data.points.kernel); }
+bool has_slopes(const SmootherData& data) {
+  return data.kernel.function != KernelFunction::softmax && has_slopes(data.points.kernel);
+}
 
 Vector other_slopes(const SmootherData& data, const OtherSums& sums, Vector p, Vector q) {
-  Vector slopes = Vector::Zero(data.points.columns.rows());
-  for_shifted_rows(data, sums, p, q,
-                   [&](Index i, const Row& row) { add_shifted_slopes(data, i, row, slopes); });
-  return slopes + pair_slopes(data.points, p, q);
+  const Index d = data.points.columns.rows();
+  Vector slopes = Vector::Zero(d + std::ssize(data.categories));
+  for_shifted_rows(data, sums, p, q, [&](Index i, const Row& row) {
+    add_shifted_slopes(data, i, over_length(data, i, row), slopes);
+    add_category_slopes(data, i, row, slopes);
+  });
+  if (!row_by_row(data)) slopes += pair_slopes(data.points, p, q);
+  return slopes;
 }
 
 Matrix other_gradient(const SmootherData& data, const OtherSums& sums, Vector p, Vector q) {
+  if (!data.categories.empty()) throw ArgumentError("derivatives by inputs: not offered beside categories");
   Matrix gradient = Matrix::Zero(data.points.columns.rows(), p.size());
-  for_shifted_rows(data, sums, p, q,
-                   [&](Index i, const Row& row) { add_shifted_gradient(data, i, row, gradient); });
+  for_shifted_rows(data, sums, p, q, [&](Index i, const Row& row) {
+    add_shifted_gradient(data, i, over_length(data, i, row), gradient);
+  });
   return gradient + pair_gradient(data.points, p, q);
 }
 

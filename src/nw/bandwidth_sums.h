@@ -45,8 +45,9 @@ OtherSums other_sums(const SmootherData& data, bool with_squares);
 /// True where other_slopes() and other_gradient() know the derivative: gaussian and laplace.
 bool has_slopes(const SmootherData& data);
 
-/// [d] Derivatives, with respect to log bandwidths, of a function of the sums whose derivatives with respect
-/// to weight and value are p and q [n], shifts held fixed. Throws ArgumentError unless has_slopes().
+/// [d + c] Derivatives, with respect to log bandwidths and then log lambdas, of a function of the sums whose
+/// derivatives with respect to weight and value are p and q [n], shifts held fixed. Throws ArgumentError
+/// unless has_slopes().
 Vector other_slopes(const SmootherData& data, const OtherSums& sums, Vector p, Vector q);
 
 /// [d, n] The same with respect to the inputs (data.points.columns).

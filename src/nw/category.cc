@@ -104,8 +104,12 @@ void set_lambda(CategoryFactor& factor, double lambda) {
   check_lambda(factor.kernel, factor.n_levels, lambda);
   const Index distances = is_ordered(factor.kernel) ? factor.n_levels : std::min<Index>(2, factor.n_levels);
   factor.log_value.clear();
-  for (Index distance = 0; distance < distances; ++distance)
+  factor.slope.clear();
+  const double step = factor.kernel == CategoryKernel::aitchison_aitken ? 1.0 / (1.0 - lambda) : 1.0;
+  for (Index distance = 0; distance < distances; ++distance) {
     factor.log_value.push_back(std::log(relative_value(factor.kernel, distance, factor.n_levels, lambda)));
+    factor.slope.push_back(step * static_cast<double>(distance));
+  }
 }
 
 }  // namespace headspan::nw

@@ -13,13 +13,14 @@ struct CategoryFactor {
   std::vector<Index> level;  ///< [n] rank of the code among the column's codes
   Index n_levels = 0;
   std::vector<double>
-      log_value;  ///< by distance in levels (unordered: 0 or 1); empty: the column is left out
+      log_value;              ///< by distance in levels (unordered: 0 or 1); empty: the column is left out
+  std::vector<double> slope;  ///< [log_value.size()] derivative of log_value with respect to log lambda
 };
 
 /// One factor for every column, lambdas not set. Throws ArgumentError on sizes that disagree.
 std::vector<CategoryFactor> category_factors(const Categories& categories, Index n);
 
-/// Sets log_value. Throws ArgumentError for a lambda outside its range.
+/// Sets log_value and slope. Throws ArgumentError for a lambda outside its range.
 void set_lambda(CategoryFactor& factor, double lambda);
 
 }  // namespace headspan::nw

@@ -47,8 +47,8 @@ struct Categories {
 SmootherScores smoother_scores(MatrixView x, VectorView y, const Kernel& kernel, VectorView bandwidth,
                                const Categories& categories, VectorView lambda);
 
-/// select_bandwidth() over bandwidths and lambdas together, without derivatives. Throws ArgumentError also
-/// for a category column with one level.
+/// select_bandwidth() over bandwidths and lambdas together; lambdas down to 1e-8 of their largest. Throws
+/// ArgumentError also for a category column with one level.
 BandwidthSelection select_bandwidth(MatrixView x, VectorView y, const SelectionOptions& options,
                                     const Categories& categories);
 
