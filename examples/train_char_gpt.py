@@ -19,11 +19,10 @@ import math
 import time
 from pathlib import Path
 
-from safetensors.torch import save_file
-from torch.nn import functional as F
-
 import torch
+from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 N_LAYER, N_HEAD, N_EMBD, BLOCK = 5, 8, 144, 128
 BATCH, LEARNING_RATE, WEIGHT_DECAY, WARM_UP = 24, 2e-3, 0.1, 100

@@ -20,6 +20,7 @@
 #include "headspan/nw/covariance.h"
 #include "headspan/nw/estimate.h"
 #include "headspan/nw/gradient.h"
+#include "headspan/nw/heads.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/call.h"
 
@@ -93,6 +94,13 @@ nb::tuple point_statuses() {
 }
 
 template <class T>
+nb::tuple result_of(nw::Estimate<T> found) {
+  return nb::make_tuple(handed_over(std::move(found.output)), handed_over(std::move(found.log_normaliser)),
+                        handed_over(std::move(found.n_eff)), handed_over(std::move(found.self_weight)),
+                        status_array(std::move(found.status)));
+}
+
+template <class T>
 nb::tuple estimate(const Rows<T>& queries, const Rows<T>& keys, const Rows<T>& values,
                    const std::string& kernel, const std::string& kernel_shape, const Numbers& bandwidth,
                    bool leave_one_out, bool nearest_if_none, double relative_error, int threads) {
@@ -104,9 +112,26 @@ nb::tuple estimate(const Rows<T>& queries, const Rows<T>& keys, const Rows<T>& v
   options.relative_error = relative_error;
   nw::Estimate<T> found =
       call(threads, [&] { return nw::estimate<T>(view(queries), view(keys), view(values), options); });
-  return nb::make_tuple(handed_over(std::move(found.output)), handed_over(std::move(found.log_normaliser)),
-                        handed_over(std::move(found.n_eff)), handed_over(std::move(found.self_weight)),
-                        status_array(std::move(found.status)));
+  return result_of(std::move(found));
+}
+
+template <class T>
+nb::tuple estimate_heads(const Rows<T>& queries, const Rows<T>& keys, const Rows<T>& values,
+                         const std::vector<Rows<double>>& projections, const std::vector<Numbers>& bandwidths,
+                         const std::string& kernel, const std::string& kernel_shape, bool leave_one_out,
+                         bool covariance, const Numbers& noise_variance, bool centred, bool average,
+                         int threads) {
+  const nw::HeadsOptions options{
+      kernel_named(kernel, kernel_shape), leave_one_out, covariance, view(noise_variance), centred, average};
+  std::vector<nw::Head> heads;
+  for (std::size_t h = 0; h < projections.size(); ++h)
+    heads.push_back({view(projections[h]), view(bandwidths.at(h))});
+  nw::HeadsEstimate<T> found = call(threads, [&] {
+    return nw::estimate_heads<T>(view(queries), view(keys), view(values), heads, options);
+  });
+  nb::list estimates;
+  for (nw::Estimate<T>& one : found.heads) estimates.append(result_of(std::move(one)));
+  return nb::make_tuple(estimates, handed_over(std::move(found.covariance)));
 }
 
 /// What is given to attention and to its covariance alike.
@@ -259,6 +284,9 @@ void bind_precision(nb::module_& module) {
   module.def("estimate", &estimate<T>, "queries"_a.noconvert(), "keys"_a.noconvert(), "values"_a.noconvert(),
              "kernel"_a, "kernel_shape"_a, "bandwidth"_a, "leave_one_out"_a, "nearest_if_none"_a,
              "relative_error"_a, "threads"_a);
+  module.def("estimate_heads", &estimate_heads<T>, "queries"_a.noconvert(), "keys"_a.noconvert(),
+             "values"_a.noconvert(), "projections"_a, "bandwidths"_a, "kernel"_a, "kernel_shape"_a,
+             "leave_one_out"_a, "covariance"_a, "noise_variance"_a, "centred"_a, "average"_a, "threads"_a);
   module.def("attention", &attention<T>, "query"_a.noconvert(), "key"_a.noconvert(), "value"_a.noconvert(),
              "bias"_a.noconvert().none(), "visible"_a.noconvert().none(), "options"_a, "query_offsets"_a,
              "output"_a.noconvert(), "log_normaliser"_a.noconvert().none(), "n_eff"_a.noconvert().none(),

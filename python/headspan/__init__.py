@@ -17,6 +17,7 @@ from ._decomposition import (
     neighbour_noise_variance,
     residual_noise_variance,
 )
+from ._heads import HeadsEstimate, estimate_heads
 from ._regression import (
     BandwidthMinimum,
     BandwidthSelection,
@@ -40,6 +41,7 @@ __all__ = [
     "Decomposition",
     "EnsembleLoo",
     "Estimate",
+    "HeadsEstimate",
     "LinkedMoments",
     "Part",
     "SmootherScores",
@@ -49,6 +51,7 @@ __all__ = [
     "decompose",
     "decompose_replicates",
     "ensemble_loo",
+    "estimate_heads",
     "leave_one_out_covariance",
     "linked_moments",
     "nadaraya_watson",

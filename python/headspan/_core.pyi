@@ -106,6 +106,21 @@ def estimate(
     relative_error: float,
     threads: int,
 ) -> tuple[Array, Vector, Vector, Vector, NDArray[np.uint8]]: ...
+def estimate_heads(
+    queries: Array,
+    keys: Array,
+    values: Array,
+    projections: list[Array],
+    bandwidths: list[Vector],
+    kernel: str,
+    kernel_shape: str,
+    leave_one_out: bool,
+    covariance: bool,
+    noise_variance: Vector,
+    centred: bool,
+    average: bool,
+    threads: int,
+) -> tuple[list[tuple[Array, Vector, Vector, Vector, NDArray[np.uint8]]], Array]: ...
 def attention(
     query: Array,
     key: Array,

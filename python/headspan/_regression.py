@@ -71,6 +71,19 @@ def nadaraya_watson(
     TypeError on what is no array of real numbers. Zero queries give empty results.
     """
     limit = _arrays.thread_count(threads)
+    queries, keys, values, plain = checked_rows(x, y, at, leave_one_out)
+    widths = _widths(bandwidth, keys, values[:, 0] if plain else values, kernel, kernel_shape, limit)
+    found = _core.estimate(
+        *_without_ignored(queries, keys, widths), values, kernel, kernel_shape, _finite_widths(widths),
+        leave_one_out, nearest_if_none, float(relative_error), limit,
+    )  # fmt: skip
+    return estimate_of(found, plain, leave_one_out, widths)
+
+
+def checked_rows(
+    x: ArrayLike, y: ArrayLike, at: ArrayLike | None, leave_one_out: bool
+) -> tuple[_arrays.Array, _arrays.Array, _arrays.Array, bool]:
+    """Queries, keys and values as rows of one working type, finite and of sizes that agree; whether y was plain."""
     keys, values = _arrays.numbers("x", x), _arrays.numbers("y", y)
     if leave_one_out and at is not None:
         raise ValueError("at: leave_one_out is defined at x itself; leave `at` out")
@@ -81,13 +94,19 @@ def nadaraya_watson(
     _check_sizes(key_rows, value_rows, query_rows)
     for name, given in (("x", keys), ("y", values), *([("at", queries)] if at is not None else [])):
         _arrays.require_finite(name, given)
-    widths = _widths(bandwidth, keys, values, kernel, kernel_shape, limit)
-    output, log_normaliser, n_eff, self_weight, status = _core.estimate(
-        *_without_ignored(query_rows, key_rows, widths), value_rows, kernel, kernel_shape, _finite_widths(widths),
-        leave_one_out, nearest_if_none, float(relative_error), limit,
-    )  # fmt: skip
+    return query_rows, key_rows, value_rows, values.ndim == 1
+
+
+def estimate_of(
+    found: tuple[_arrays.Array, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.uint8]],
+    plain: bool,
+    leave_one_out: bool,
+    widths: NDArray[np.float64],
+) -> Estimate:
+    """The estimate that the extension computed."""
+    output, log_normaliser, n_eff, self_weight, status = found
     return Estimate(
-        output=output[:, 0] if values.ndim == 1 else output,
+        output=output[:, 0] if plain else output,
         n_eff=n_eff,
         log_normaliser=log_normaliser,
         self_weight=self_weight if leave_one_out else None,
@@ -315,7 +334,7 @@ def ensemble_loo(
     """
     limit = _arrays.thread_count(threads)
     keys, values = _table(x, y)
-    frames = [_arrays.rows(f"projections[{h}]", _row(one), np.float64) for h, one in enumerate(projections)]
+    frames = [head_rows(f"projections[{h}]", one) for h, one in enumerate(projections)]
     n_heads = len(frames)
     widths = _arrays.vector("bandwidth", bandwidth)
     if len(widths) not in (1, n_heads):
@@ -325,7 +344,7 @@ def ensemble_loo(
     return EnsembleLoo(**_core.ensemble_loo(keys, values, frames, widths, a, kernel, kernel_shape, limit))
 
 
-def _row(projection: ArrayLike) -> _arrays.Array:
-    """[k, d]; one dimension is a projection to one number."""
-    array = _arrays.numbers("projections", projection)
-    return array[np.newaxis, :] if array.ndim == 1 else array
+def head_rows(name: str, projection: ArrayLike) -> _arrays.Array:
+    """[k, d] in float64; one dimension is a projection to one number."""
+    array = _arrays.numbers(name, projection)
+    return _arrays.rows(name, array[np.newaxis, :] if array.ndim == 1 else array, np.float64)

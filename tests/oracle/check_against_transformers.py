@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import transformers
-
 import torch
+import transformers
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from oracle import audit, families
