@@ -28,8 +28,7 @@ ModelFacts model_facts(const checkpoint::Model& model) {
   facts.head_dim = model.head_dim();
   facts.origin = model.origin();
   facts.prefixes = model.prefixes();
-  facts.notes = model.container().notes();
-  facts.notes.insert(facts.notes.end(), model.notes().begin(), model.notes().end());
+  facts.notes = model.notes();
   return facts;
 }
 
@@ -79,8 +78,8 @@ LayerFacts one_layer(const checkpoint::Model& model, std::size_t i, const InputC
 
 void check_covariance(const checkpoint::Model& model, const AuditOptions& options) {
   if (options.covariance.size() > 0 && options.covariance.rows() != model.d_model())
-    throw ArgumentError(fmt::format("covariance is {} x {}, but the model's inputs have {} dimensions",
-                                    options.covariance.rows(), options.covariance.cols(), model.d_model()));
+    throw CovarianceError(fmt::format("covariance is {} x {}, but the model's inputs have {} dimensions",
+                                      options.covariance.rows(), options.covariance.cols(), model.d_model()));
 }
 
 /// Angles stay only where they are asked for: significant pairs and the most redundant of the whole model per

@@ -227,16 +227,17 @@ void add_angles(Work& work, LayerFacts& facts, std::size_t n_most_redundant) {
 
 InputCovariance factor_covariance(MatrixView covariance) {
   if (covariance.rows() != covariance.cols() || covariance.rows() == 0)
-    throw ArgumentError(
+    throw CovarianceError(
         fmt::format("covariance is {} x {}; it must be square", covariance.rows(), covariance.cols()));
-  if (!covariance.allFinite()) throw ArgumentError("covariance has NaN or infinite entries");
+  if (!covariance.allFinite()) throw CovarianceError("covariance has NaN or infinite entries");
   const double size = covariance.cwiseAbs().maxCoeff();
+  if (size == 0.0) throw CovarianceError("covariance is zero, so no input varies");
   if ((covariance - covariance.transpose()).cwiseAbs().maxCoeff() > 1e-9 * size)
-    throw ArgumentError("covariance is not symmetric");
+    throw CovarianceError("covariance is not symmetric; average it with its transpose");
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(covariance);
   const Vector& values = eigen.eigenvalues();
   if (!(values.maxCoeff() > 0.0) || values.minCoeff() < -1e-9 * values.maxCoeff())
-    throw ArgumentError(
+    throw CovarianceError(
         fmt::format("covariance is not positive semi-definite: smallest eigenvalue {:g}, largest {:g}",
                     values.minCoeff(), values.maxCoeff()));
   const Vector kept = values.cwiseMax(0.0);

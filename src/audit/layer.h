@@ -13,7 +13,8 @@ struct InputCovariance {
   Index freedom = 0;  ///< participation dimension tr(S)^2 / tr(S^2), rounded
 };
 
-/// Throws ArgumentError unless S is square, finite, symmetric and positive semi-definite. Cost O(d^3).
+/// Throws CovarianceError unless S is square, finite, symmetric, positive semi-definite and not zero. Cost
+/// O(d^3).
 InputCovariance factor_covariance(MatrixView covariance);
 
 /// Fills status, sources, pairs and heads of `facts`, whose description (layer, shapes, tensors) is the

@@ -185,10 +185,12 @@ TEST(AuditLayer, CovarianceEntersAsItsSquareRoot) {
 TEST(AuditLayer, RefusesWhatIsNoCovariance) {
   AuditOptions options;
   options.covariance = -Matrix::Identity(kWidth, kWidth);
-  EXPECT_THROW(audit_layer(random_layer(), options), ArgumentError);
+  EXPECT_THROW(audit_layer(random_layer(), options), CovarianceError);
+  options.covariance = Matrix::Zero(kWidth, kWidth);
+  EXPECT_THROW(audit_layer(random_layer(), options), CovarianceError);
   options.covariance = Matrix::Identity(kWidth, kWidth);
   options.covariance(0, 1) = 0.5;
-  EXPECT_THROW(audit_layer(random_layer(), options), ArgumentError);
+  EXPECT_THROW(audit_layer(random_layer(), options), CovarianceError);
 }
 
 TEST(AuditLayer, OneHeadIsStatedNotCompared) {

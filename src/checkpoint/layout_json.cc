@@ -260,6 +260,10 @@ std::vector<Layout> parse_layouts(const std::string& json, const std::string& pa
   if (!rows->is_array())
     throw CheckpointError(FileFault::malformed, {path, "layouts", {}},
                           "must be an array of layout rows, or one row");
+  if (rows->empty())
+    throw CheckpointError(
+        FileFault::malformed, {path, "layouts", {}},
+        "holds no layout row; headspan audit --list-layouts --json - prints the built-in ones");
   std::vector<Layout> out;
   std::set<std::string> names;
   for (std::size_t i = 0; i < rows->size(); ++i) {

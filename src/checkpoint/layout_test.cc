@@ -226,6 +226,8 @@ TEST(Layouts, BadRowsNameFileAndKey) {
        "layout.attentions[0].input_norm.kind", "rms"},
       {R"({"name":3})", "layout.name", "string"},
       {R"(3)", "layouts", "array"},
+      {R"([])", "layouts", "holds no layout row"},
+      {R"({"layouts":[]})", "layouts", "holds no layout row"},
   };
   for (const BadRow& row : rows) {
     try {

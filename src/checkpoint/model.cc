@@ -248,6 +248,11 @@ void Model::State::collect_origins() {
   }
 }
 
+// Modules at any path come as they come, and an encoder reads a memory only where it serves as a decoder.
+bool is_expected(const AttentionNames& names) {
+  return !names.layer.starts_with("{path}") && !(names.stack == "encoder" && names.attention == "cross");
+}
+
 void Model::State::collect_notes() {
   std::vector<StackNames> used;
   std::set<std::string> distinct;
@@ -261,16 +266,13 @@ void Model::State::collect_notes() {
   if (choice.prefixes == Prefixes::any)
     notes.push_back(fmt::format("prefixes taken off though not known: {}", fmt::join(prefixes, ", ")));
   for (const AttentionNames& names : choice.layout.attentions)
-    if (!kinds.contains(&names) && !names.layer.starts_with("{path}"))
+    if (!kinds.contains(&names) && is_expected(names))
       notes.push_back(fmt::format("layout {} also names {} {}-attention; the file holds none",
                                   choice.layout.name, names.stack, names.attention));
   std::vector<std::string> unused = unused_projections(*container, used);
   if (unused.empty()) return;
-  const std::size_t count = unused.size();
-  unused.resize(std::min<std::size_t>(count, 6));
-  notes.push_back(
-      fmt::format("{} kinds of tensors that may be projections are not audited under layout {}: {}{}", count,
-                  choice.layout.name, fmt::join(unused, ", "), count > unused.size() ? " ..." : ""));
+  notes.push_back(fmt::format("not audited under layout {}, though named like projections: {}",
+                              choice.layout.name, listed(unused, 6)));
 }
 
 std::optional<std::int64_t> Model::State::shared_number(std::int64_t LayerPlace::*member) const {

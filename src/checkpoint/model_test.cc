@@ -86,8 +86,8 @@ TEST_F(ModelTest, RoundoffIsThatOfTheStoredType) {
 TEST_F(ModelTest, NoAttentionIsExplained) {
   file_->add("model.layers.0.self_attn.q_a_proj.weight", 8, 8, entry);
   file_->add("model.layers.0.mlp.up.weight", 8, 8, entry);
-  EXPECT_TRUE(
-      mentions(refusal(), {"2 tensors", "model.layers.N.self_attn.q_a_proj.weight", "--layout-file"}));
+  EXPECT_TRUE(mentions(refusal(), {"Its tensors: model.layers.0.mlp.up.weight [8, 8], ",
+                                   "model.layers.N.self_attn.q_a_proj.weight", "--layout-file"}));
   SetUp();
   file_->add("fc1.weight", 8, 8, entry);
   EXPECT_TRUE(mentions(refusal(), {"fc1.weight [8, 8]", "is it the right file"}));
@@ -346,6 +346,24 @@ TEST_F(ModelTest, UncoveredProjectionsAreSaid) {
   file_->add("vision_tower.vision_model.encoder.layers.3.self_attn.q_proj.weight", 8, 8, entry);
   EXPECT_TRUE(mentions(joined(open().notes()),
                        {"vision_tower.vision_model.encoder.layers.N.self_attn.q_proj.weight"}));
+}
+
+TEST_F(ModelTest, OrdinaryFilesHaveNoNotes) {
+  config(R"({"model_type":"bert","hidden_size":32,"num_hidden_layers":1,"num_attention_heads":8})");
+  add_square_layer("bert.encoder.layer.0.attention.",
+                   {"self.query", "self.key", "self.value", "output.dense"});
+  EXPECT_EQ(joined(open().notes()), "") << "an encoder without cross-attention";
+  SetUp();
+  config(kLlama);
+  add_llama_layer("model.layers.0.");
+  file_->add("model.layers.0.self_attn.causal_mask", 16, 16, entry);
+  EXPECT_EQ(joined(open().notes()), "") << "a stored mask";
+}
+
+TEST_F(ModelTest, AMissingKindOfAttentionIsSaid) {
+  config(R"({"model_type":"t5","d_model":32,"d_kv":4,"num_layers":1,"num_heads":8})");
+  add_square_layer("encoder.block.0.layer.0.SelfAttention.", {"q", "k", "v", "o"});
+  EXPECT_TRUE(mentions(joined(open().notes()), {"decoder self-attention", "decoder cross-attention"}));
 }
 
 TEST_F(ModelTest, TransposingReadsInBoundedChunks) {

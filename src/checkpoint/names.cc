@@ -203,8 +203,11 @@ bool looks_like_projection(const std::string& name) {
       "q_proj", "k_proj", "v_proj",  "o_proj", "out_proj", "query", "qkv",        "Wqkv",
       "W_pack", "c_attn", "in_proj", "to_q",   "to_k",     "q_lin", "attention.", "Attention.",
       "attn.",  "wq.",    "wqkv",    "kv_a",   "kv_b",     "lora_", "mixer."};
-  return std::any_of(kMarks.begin(), kMarks.end(),
-                     [&](std::string_view mark) { return name.find(mark) != std::string::npos; });
+  // Norms, biases and the causal masks that some files store (attn.bias, attn.causal_mask) live beside them.
+  constexpr std::array<std::string_view, 3> kOthers = {"norm", "bias", "mask"};
+  const auto in_name = [&](std::string_view mark) { return name.find(mark) != std::string::npos; };
+  return std::any_of(kMarks.begin(), kMarks.end(), in_name) &&
+         std::none_of(kOthers.begin(), kOthers.end(), in_name);
 }
 
 bool is_weight(const TensorEntry& tensor) { return tensor.shape.size() >= 2; }
@@ -289,10 +292,16 @@ std::vector<std::string> unused_projections(const Container& container,
         if (!own->empty()) used.insert(base + *own);
   std::set<std::string> patterns;
   for (const auto& [name, tensor] : container.tensors())
-    if (is_weight(tensor) && !used.contains(name) && looks_like_projection(name) &&
-        name.find("norm") == std::string::npos && name.find("bias") == std::string::npos)
+    if (is_weight(tensor) && !used.contains(name) && looks_like_projection(name))
       patterns.insert(with_numbers_masked(name));
   return {patterns.begin(), patterns.end()};
+}
+
+std::string listed(const std::vector<std::string>& names, std::size_t limit) {
+  const std::vector<std::string> shown(
+      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(limit, names.size())));
+  return fmt::format("{}{}", fmt::join(shown, ", "),
+                     names.size() > limit ? fmt::format(" and {} more", names.size() - limit) : "");
 }
 
 std::string explain_no_attention(const Container& container) {
@@ -300,19 +309,16 @@ std::string explain_no_attention(const Container& container) {
   if (tensors.empty()) return "holds no tensors at all (metadata only), so there are no heads to audit";
   std::vector<std::string> first;
   for (const auto& [name, tensor] : tensors)
-    if (first.size() < 5) first.push_back(fmt::format("{} {}", name, shape_text(tensor.shape)));
-  std::string text =
-      fmt::format("holds {} tensors, but no attention layer that a layout row names. First names: {}",
-                  tensors.size(), fmt::join(first, ", "));
-  std::vector<std::string> candidates = unused_projections(container, {});
-  const std::size_t n_candidates = candidates.size();
-  if (candidates.size() > 8) candidates.resize(8);
+    first.push_back(fmt::format("{} {}", name, shape_text(tensor.shape)));
+  const std::string text =
+      fmt::format("holds no attention layer that a layout row names. Its tensors: {}", listed(first, 5));
+  const std::vector<std::string> candidates = unused_projections(container, {});
   if (candidates.empty())
     return text + ". Nothing in it looks like an attention projection: is it the right file?";
   return fmt::format(
-      "{}. Names that look like projections ({} kinds): {}. Describe them in a layout row and give it with "
+      "{}. Names that look like projections: {}. Describe them in a layout row and give it with "
       "--layout-file (--list-layouts --json - prints the built-in rows)",
-      text, n_candidates, fmt::join(candidates, ", "));
+      text, listed(candidates, 8));
 }
 
 }  // namespace headspan::checkpoint

@@ -40,6 +40,9 @@ Fit fit_of(const Layout& layout, const Container& container, const std::vector<S
 std::vector<std::string> unused_projections(const Container& container,
                                             const std::vector<StackNames>& stacks);
 
+/// Names for a message, the first `limit` of them: "a, b and 3 more".
+std::string listed(const std::vector<std::string>& names, std::size_t limit);
+
 /// Why a file has no attention layer for any row: what it holds instead, and what to do.
 std::string explain_no_attention(const Container& container);
 

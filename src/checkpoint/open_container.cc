@@ -7,6 +7,7 @@
 
 #include "checkpoint/formats/safetensors.h"
 #include "checkpoint/formats/safetensors_index.h"
+#include "checkpoint/names.h"
 #include "headspan/checkpoint/container.h"
 
 namespace headspan::checkpoint {
@@ -15,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kIndexSuffix = ".safetensors.index.json";
+constexpr std::size_t kNamesShown = 8;
 
 // What a folder holds that could be, or could be mistaken for, weights; names sorted.
 struct Folder {
@@ -56,14 +58,6 @@ Folder list(const std::string& path) {
   return folder;
 }
 
-std::string join(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 8;
-  const std::vector<std::string> shown(
-      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, names.size())));
-  return fmt::format("{}{}", fmt::join(shown, ", "),
-                     names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "");
-}
-
 [[noreturn]] void fail_without_safetensors(const Folder& folder) {
   const std::string path = folder.path.string();
   if (folder.other_weights.empty())
@@ -74,7 +68,7 @@ std::string join(const std::vector<std::string>& names) {
       FileFault::unsupported, {path, folder.other_weights.front(), {}},
       fmt::format(
           "the folder holds no *.safetensors, only {}, which are not read; save the model as safetensors",
-          join(folder.other_weights)));
+          listed(folder.other_weights, kNamesShown)));
 }
 
 [[noreturn]] void fail_ambiguous(const Folder& folder, const std::vector<std::string>& candidates) {
@@ -82,7 +76,7 @@ std::string join(const std::vector<std::string>& names) {
   throw CheckpointError(
       FileFault::refused, {folder.path.string(), {}, {}},
       fmt::format(
-          "{} files could be the model: {}; {}", candidates.size(), join(candidates),
+          "{} files could be the model: {}; {}", candidates.size(), listed(candidates, kNamesShown),
           are_shards ? "shards need their *.safetensors.index.json: get it too" : "name one of them"));
 }
 
@@ -99,8 +93,8 @@ Choice choose_file_or_index(const Folder& folder, const std::string& file, const
   const std::vector<std::string> missing = missing_shards(content, folder.path.string());
   if (missing.empty()) fail_ambiguous(folder, {file, index});
   return {file, false,
-          fmt::format("{} is read; {} beside it names {} that {} not there", file, index, join(missing),
-                      missing.size() == 1 ? "is" : "are")};
+          fmt::format("{} is read; {} beside it names {} that {} not there", file, index,
+                      listed(missing, kNamesShown), missing.size() == 1 ? "is" : "are")};
 }
 
 Choice choose(const Folder& folder) {

@@ -147,7 +147,7 @@ void print_problems(const AuditReport& report) {
                layer.reason.empty() ? "" : ": ", layer.reason);
   }
   if (n_problems > kProblemsShown)
-    fmt::print(stderr, "headspan: {} more layers are not ok\n", n_problems - kProblemsShown);
+    fmt::print(stderr, "headspan: not ok in all: {} of {} layers\n", n_problems, report.layers.size());
 }
 
 int verdict(const AuditReport& report) {
@@ -159,6 +159,18 @@ int verdict(const AuditReport& report) {
   }
   if (!report.summary.complete) return kPartial;
   return crossed ? kThresholdCrossed : kDone;
+}
+
+AuditReport audited(const checkpoint::Model& model, const AuditArguments& arguments) {
+  ProgressLine line("layer", !arguments.quiet);
+  try {
+    return audit::audit(model, arguments.options, [&](std::size_t done, std::size_t total) {
+      line.show(done, total);
+      return true;
+    });
+  } catch (const audit::CovarianceError& error) {  // on the command line it is a file
+    throw DataError(FileFault::refused, {arguments.options.covariance_path, "", std::nullopt}, error.what());
+  }
 }
 
 int run_audit(AuditArguments& arguments) {
@@ -173,13 +185,7 @@ int run_audit(AuditArguments& arguments) {
   check_outputs(outputs, input_files(model, arguments));
   if (!arguments.explain.empty()) check_explain(model, arguments.explain);
   arguments.options.covariance = read_covariance(arguments.options.covariance_path);
-  const AuditReport report = [&] {
-    ProgressLine line("layer", !arguments.quiet);
-    return audit::audit(model, arguments.options, [&](std::size_t done, std::size_t total) {
-      line.show(done, total);
-      return true;
-    });
-  }();
+  const AuditReport report = audited(model, arguments);
   write_documents(report, arguments);
   write_for_people(report, arguments);
   print_problems(report);

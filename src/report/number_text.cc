@@ -8,6 +8,9 @@
 namespace headspan::report {
 namespace {
 
+/// Below it a probability has lost its digits to underflow, down to a 0 that it cannot be.
+constexpr double kSmallestShown = 1e-300;
+
 bool is_missing(const std::optional<double>& value) { return !value || std::isnan(*value); }
 
 }  // namespace
@@ -28,7 +31,8 @@ std::string z_text(const std::optional<double>& value) {
 
 std::string probability_text(const std::optional<double>& value) {
   if (is_missing(value)) return "-";
-  if (*value > 0.0 && *value < 1e-3) return fmt::format("{:.0e}", *value);
+  if (*value < kSmallestShown) return fmt::format("<{:.0e}", kSmallestShown);
+  if (*value < 1e-3) return fmt::format("{:.0e}", *value);
   return fmt::format("{:.2g}", *value);
 }
 

@@ -12,7 +12,7 @@ namespace headspan::report {
 std::string fixed_text(const std::optional<double>& value);
 /// A z-score, signed: "-6.2", "+140".
 std::string z_text(const std::optional<double>& value);
-/// A p- or q-value: "0.031", "2e-09".
+/// A p- or q-value: "0.031", "2e-09", "<1e-300".
 std::string probability_text(const std::optional<double>& value);
 /// Four significant digits: "3.142", "1.2e-08".
 std::string short_text(const std::optional<double>& value);

@@ -134,7 +134,10 @@ TEST(NumberText, MarksWhatIsMissing) {
   EXPECT_EQ(fixed_text(-1e-9), "0.000");
   EXPECT_EQ(z_text(-123.4), "-123");
   EXPECT_EQ(z_text(-0.01), "0.0");
-  EXPECT_EQ(probability_text(0.0), "0");
+  EXPECT_EQ(probability_text(1.0), "1");
+  EXPECT_EQ(probability_text(3e-299), "3e-299");
+  EXPECT_EQ(probability_text(5e-324), "<1e-300");
+  EXPECT_EQ(probability_text(0.0), "<1e-300") << "underflow: no pair has probability 0";
 }
 
 // Where the rows of one head lie, counted by hand from the definition of each order.

@@ -72,7 +72,7 @@ class Model {
   const std::map<std::string, std::string>& origin()
       const;  ///< quantity -> origin ("encoder.n_heads" where stacks differ)
   const std::vector<std::string>& prefixes() const;  ///< stripped from tensor names
-  const std::vector<std::string>& notes() const;
+  const std::vector<std::string>& notes() const;     ///< oddities met, those of the container first
 
   /// The weights of layers()[i], in double, norms folded as the options say. Non-finite entries are returned
   /// as they are. Throws CheckpointError for a refused layer and for read errors.

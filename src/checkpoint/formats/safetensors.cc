@@ -18,6 +18,7 @@
 #include "checkpoint/dtype.h"
 #include "checkpoint/formats/safetensors_header.h"
 #include "checkpoint/formats/safetensors_index.h"
+#include "checkpoint/names.h"
 #include "headspan/numeric/io.h"
 #include "headspan/numeric/widen.h"
 
@@ -192,13 +193,6 @@ void note_lone_shard(SafetensorsContainer& container, const std::string& file) {
   container.note(fmt::format("{} is one shard of {} by its name; the others are not read", name, count));
 }
 
-std::string join(const std::vector<std::string>& names, std::size_t limit) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(limit, names.size()); ++i) text += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > limit) text += fmt::format(" and {} more", names.size() - limit);
-  return text;
-}
-
 void check_against_index(SafetensorsContainer& container, const SafetensorsIndex& index,
                          const std::string& path) {
   for (const auto& [name, shard] : index.weight_map) {
@@ -228,7 +222,7 @@ void note_index_oddities(SafetensorsContainer& container, const SafetensorsIndex
   }
   if (!outside.empty())
     container.note(fmt::format("{} tensor{} in the shards but not in the index, read all the same: {}",
-                               outside.size(), outside.size() == 1 ? " is" : "s are", join(outside, 3)));
+                               outside.size(), outside.size() == 1 ? " is" : "s are", listed(outside, 3)));
   if (index.total_size && *index.total_size != bytes)
     container.note(fmt::format("the index gives a total size of {:.0f} bytes, its tensors have {:.0f}",
                                *index.total_size, bytes));
@@ -246,9 +240,9 @@ void note_index_oddities(SafetensorsContainer& container, const SafetensorsIndex
   std::sort(others.begin(), others.end());
   std::string reason =
       fmt::format("{} of the {} shards that the index names {} not there: {}", missing.size(),
-                  index.shards.size(), missing.size() == 1 ? "is" : "are", join(missing, 5));
+                  index.shards.size(), missing.size() == 1 ? "is" : "are", listed(missing, 5));
   if (!others.empty())
-    reason += fmt::format("; the folder holds {}, which it does not name", join(others, 5));
+    reason += fmt::format("; the folder holds {}, which it does not name", listed(others, 5));
   throw CheckpointError(FileFault::missing, {path, missing.front(), {}},
                         reason + "; get index and shards of one revision");
 }
