@@ -74,7 +74,7 @@ def nadaraya_watson(
     queries, keys, values, plain = checked_rows(x, y, at, leave_one_out)
     widths = _widths(bandwidth, keys, values[:, 0] if plain else values, kernel, kernel_shape, limit)
     found = _core.estimate(
-        *_without_ignored(queries, keys, widths), values, kernel, kernel_shape, _finite_widths(widths),
+        queries, keys, values, kernel, kernel_shape, widths,
         leave_one_out, nearest_if_none, float(relative_error), limit,
     )  # fmt: skip
     return estimate_of(found, plain, leave_one_out, widths)
@@ -116,20 +116,6 @@ def estimate_of(
 
 
 _STATUS_WORDS = np.array(_core.POINT_STATUSES)
-
-
-def _without_ignored(
-    queries: _arrays.Array, keys: _arrays.Array, widths: NDArray[np.float64]
-) -> tuple[_arrays.Array, _arrays.Array]:
-    """Columns of infinite bandwidth made constant: every kernel is then as good as without them."""
-    if np.isfinite(widths).all():
-        return queries, keys
-    ignored = np.broadcast_to(np.isinf(widths), keys.shape[1])
-    return np.where(ignored, queries.dtype.type(0), queries), np.where(ignored, keys.dtype.type(0), keys)
-
-
-def _finite_widths(widths: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(np.isinf(widths), 1.0, widths)
 
 
 def _query_rows(queries: _arrays.Array, keys: _arrays.Array, dtype: type[Any]) -> _arrays.Array:

@@ -83,25 +83,16 @@ void take_points(const NwArguments& arguments, const NwOptions& options, const t
   report.lines = std::move(points.lines);
 }
 
-// An input whose bandwidth has no limit does not matter: zero everywhere, it adds nothing to any distance.
-Matrix without_unlimited(Matrix x, const Vector& bandwidth) {
-  for (Index j = 0; j < x.cols(); ++j)
-    if (std::isinf(bandwidth[bandwidth.size() == 1 ? 0 : j])) x.col(j).setZero();
-  return x;
-}
-
 void estimate_points(const NwArguments& arguments, const table::NumericRows& rows, NwReport& report) {
   nw::EstimateOptions options;
   options.kernel = report.kernel;
-  options.bandwidth = report.bandwidth.array().isInf().select(1.0, report.bandwidth);
+  options.bandwidth = report.bandwidth;
   options.nearest_if_none = arguments.nearest;
-  const Matrix keys = without_unlimited(rows.x, report.bandwidth);
-  const Matrix queries = without_unlimited(report.points, report.bandwidth);
   const Matrix values = rows.y;
-  report.estimate = nw::estimate<double>(queries, keys, values, options);
+  report.estimate = nw::estimate<double>(report.points, rows.x, values, options);
   if (!arguments.loo) return;
   options.leave_one_out = true;
-  report.leave_one_out = nw::estimate<double>(queries, keys, values, options);
+  report.leave_one_out = nw::estimate<double>(report.points, rows.x, values, options);
 }
 
 // Points for which there is no number.

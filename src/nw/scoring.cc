@@ -102,8 +102,8 @@ Vector full_bandwidth(const Vector& bandwidth, Index d) {
     throw ArgumentError(
         fmt::format("bandwidth: has {} values, wants one for all dimensions or {}", bandwidth.size(), d));
   for (Index j = 0; j < bandwidth.size(); ++j)
-    if (!(bandwidth[j] > 0.0) || !std::isfinite(bandwidth[j]))
-      throw ArgumentError(fmt::format("bandwidth: is {}, must be positive and finite", bandwidth[j]));
+    if (!(bandwidth[j] > 0.0))
+      throw ArgumentError(fmt::format("bandwidth: is {}, must be positive", bandwidth[j]));
   return bandwidth.size() == d ? bandwidth : Vector::Constant(d, bandwidth[0]);
 }
 

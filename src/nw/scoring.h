@@ -40,7 +40,8 @@ struct Scoring {
 template <class T>
 Scoring<T> prepare(const Kernel& kernel, const Inputs<T>& inputs);
 
-/// One bandwidth per dimension from one for all or d. Throws ArgumentError unless positive and finite.
+/// One bandwidth per dimension from one for all or d. Throws ArgumentError unless positive; +inf is a
+/// dimension that does not matter.
 Vector full_bandwidth(const Vector& bandwidth, Index d);
 
 TileWeight tile_weight(KernelFunction function);

@@ -58,7 +58,7 @@ NwReport example() {
   report.selection->value = 7.25;
   report.selection->irrelevant = {false, true};
   report.selection->at_edge = {true, false};
-  report.selection->minima = {{report.bandwidth, 7.25}, {(Vector(2) << 2, 3).finished(), 8}};
+  report.selection->minima = {{report.bandwidth, {}, 7.25}, {(Vector(2) << 2, 3).finished(), {}, 8}};
   report.selection->n_evaluations = 99;
   report.n = 3;
   report.scores.loo = 7.0;

@@ -25,7 +25,8 @@ inline constexpr Index kMostPrunedDimensions = 8;
 
 struct EstimateOptions {
   Kernel kernel;
-  Vector bandwidth;  ///< one for all dimensions, or one per dimension; positive, in units of the inputs
+  Vector bandwidth;  ///< one for all dimensions or one per dimension, in units of the inputs; +inf leaves one
+                     ///< out
   bool leave_one_out = false;  ///< query i is key i, and key i gets no weight for it
   /// Weights left out of a query's sum, at most this share of those in it: every output then lies within
   /// relative_error times the spread of the values of the exact one. 0: exact. Gaussian and compact kernels
