@@ -74,6 +74,18 @@ def test_one_bandwidth_serves_all_inputs(tmp_path: Path) -> None:
     np.testing.assert_allclose(values(document, "fit"), smoother.scores(x, y, 2.5).fit, rtol=1e-11)
 
 
+def test_relative_error_bounds_every_estimate(tmp_path: Path, check_nw_schema: Check) -> None:
+    path, _, y = table(tmp_path, n=3000)
+    asked = (path, "--x", "a,b", "--y", "y", "--bandwidth", "0.05,2", "--loo")
+    exact, near = command.nw(*asked), command.nw(*asked, "--relative-error", 0.1)
+    check_nw_schema(near)
+    assert exact["options"]["relative_error"] == 0 and near["options"]["relative_error"] == 0.1
+    for fits in ("fit", "loo_fit"):
+        gap = np.abs(values(near, fits) - values(exact, fits)).max()
+        assert 0 < gap <= 0.1 * np.ptp(y), "blocks of keys are left out, and no more than allowed"
+    assert near["loo"] == exact["loo"] and near["trace"] == exact["trace"]
+
+
 def test_softmax_is_a_dot_product(tmp_path: Path) -> None:
     path, x, y = table(tmp_path, d=1)
     document = command.nw(path, "--x", "a", "--y", "y", "--kernel", "softmax", "--bandwidth", "0.8")
@@ -358,6 +370,8 @@ TROUBLE: dict[str, tuple[str, list[object], int, str]] = {
     "criterion": ("x,y\n1,2\n3,4\n", ["--x", "x", "--criterion", "bic"], 2, "loo, gcv or aicc"),
     "starts": ("x,y\n1,2\n3,4\n", ["--x", "x", "--starts", 0], 2, "--starts"),
     "threads": ("x,y\n1,2\n3,4\n", ["--x", "x", "--threads=-1"], 2, "--threads"),
+    "relative error": ("x,y\n1,2\n3,4\n", ["--x", "x", "--relative-error=1"], 2, "--relative-error 1"),
+    "negative relative error": ("x,y\n1,2\n3,4\n", ["--x", "x", "--relative-error=-0.1"], 2, "--relative-error"),
     "header": ("x,y\n1,2\n3,4\n", ["--x", "x", "--header", "maybe"], 2, "auto, yes or no"),
     "separator": ("x,y\n1,2\n3,4\n", ["--x", "x", "--separator", "ab"], 2, "one character"),
     "decimal": ("x,y\n1,2\n3,4\n", ["--x", "x", "--decimal", ";"], 2, "point or comma"),

@@ -88,6 +88,7 @@ void estimate_points(const NwArguments& arguments, const table::NumericRows& row
   options.kernel = report.kernel;
   options.bandwidth = report.bandwidth;
   options.nearest_if_none = arguments.nearest;
+  options.relative_error = arguments.relative_error;
   const Matrix values = rows.y;
   report.estimate = nw::estimate<double>(report.points, rows.x, values, options);
   if (!arguments.loo) return;
@@ -115,6 +116,7 @@ int run_nw(const NwArguments& arguments) {
   NwReport report;
   report.kernel = options.kernel;
   report.nearest_if_none = arguments.nearest;
+  report.relative_error = arguments.relative_error;
   const table::NumericRows rows = training_rows(arguments, options, report);
   take_points(arguments, options, rows, report);
   choose_bandwidth(rows, options, report);

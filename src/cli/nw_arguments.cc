@@ -67,6 +67,12 @@ void declare_computation(CLI::App& command, NwArguments& a) {
       ->type_name("N")
       ->group(group);
   command.add_option("--seed", a.seed, "Of the starts [0]")->type_name("N")->group(group);
+  command
+      .add_option("--relative-error", a.relative_error,
+                  "Estimates may lie this share of the spread of the values from the exact ones, which saves "
+                  "time on many rows; scores and the choice of a bandwidth stay exact [0]")
+      ->type_name("E")
+      ->group(group);
   command.add_option("--threads", a.n_threads, "Results do not depend on it [0: all cores]")
       ->type_name("N")
       ->group(group);
@@ -133,6 +139,8 @@ void check_ranges(const NwArguments& a) {
     throw UsageError(fmt::format("--starts {}: must lie between 1 and {}", a.n_starts, kMostStarts));
   if (a.n_threads < 0 || a.n_threads > kMostThreads)
     throw UsageError(fmt::format("--threads {}: must lie between 0 and {}", a.n_threads, kMostThreads));
+  if (!(a.relative_error >= 0.0) || a.relative_error >= 1.0)
+    throw UsageError(fmt::format("--relative-error {}: must be from 0 to below 1", a.relative_error));
   if (a.at && a.loo) throw UsageError("--loo: leaves out the rows of DATA, so it does not go with --at");
   if (a.at && *a.at == "-" && a.data == "-")
     throw UsageError("DATA and --at both read standard input; give one of them a file");

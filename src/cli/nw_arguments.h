@@ -20,6 +20,7 @@ struct NwArguments {
   std::string kernel = "gaussian", shape = "radial", bandwidth = "auto", criterion = "loo";
   int n_starts = 5, n_threads = 0;
   std::uint64_t seed = 0;
+  double relative_error = 0.0;
   bool loo = false, nearest = false, quiet = false;
   TableArguments table;
 };

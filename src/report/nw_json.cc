@@ -32,7 +32,8 @@ Json options_object(const NwReport& report) {
           {"n_starts", selection ? Json(selection->n_starts) : Json()},
           {"seed", selection ? Json(selection->seed) : Json()},
           {"loo", report.leave_one_out.has_value()},
-          {"nearest", report.nearest_if_none}};
+          {"nearest", report.nearest_if_none},
+          {"relative_error", report.relative_error}};
 }
 
 Json selection_object(const std::optional<nw::BandwidthSelection>& selection) {

@@ -27,6 +27,7 @@ struct NwReport {
   std::string y;                 ///< name of the target
   nw::Kernel kernel;
   bool nearest_if_none = false;
+  double relative_error = 0.0;  ///< allowed in the estimates, as in nw::EstimateOptions
   std::optional<nw::SelectionOptions> selection_options;  ///< empty: the bandwidth was given
   std::optional<nw::BandwidthSelection> selection;        ///< set where selection_options is
   Index n = 0;                                            ///< training rows used
