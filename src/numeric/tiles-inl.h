@@ -169,14 +169,14 @@ void pack_queries_rows(const T* rows, Index row_stride, Index m, Index d, T fact
 template <TileScore kScore, class D, class T = hn::TFromD<D>>
 HWY_INLINE void score_six(D d, const ScoreTile<T>& tile, const T* HWY_RESTRICT q, const T* HWY_RESTRICT k0,
                           const T* HWY_RESTRICT k1, const T* bias0, const T* bias1, T* out) {
-  const Index n_lanes = static_cast<Index>(hn::Lanes(d));
-  static_cast<void>(n_lanes);
+  // Copies: the compiler must not think that a store of scores could change them.
+  const Index n_lanes = static_cast<Index>(hn::Lanes(d)), stride = tile.stride, dims = tile.d;
   using V = hn::Vec<D>;
   const V b0 = hn::Load(d, bias0), b1 = hn::Load(d, bias1);
 #define HEADSPAN_START(R) V a##R = b0, c##R = b1;
   HEADSPAN_SIX(HEADSPAN_START)
 #undef HEADSPAN_START
-  for (Index j = 0; j < tile.d; ++j, q += kGroup, k0 += kPanel<T>, k1 += kPanel<T>) {
+  for (Index j = 0; j < dims; ++j, q += kGroup, k0 += kPanel<T>, k1 += kPanel<T>) {
     const V x0 = hn::Load(d, k0), x1 = hn::Load(d, k1);
     if constexpr (kScore == TileScore::product) {
 #define HEADSPAN_STEP(R)            \
@@ -206,9 +206,9 @@ HWY_INLINE void score_six(D d, const ScoreTile<T>& tile, const T* HWY_RESTRICT q
     }
   }
   T* out1 = out + n_lanes;
-#define HEADSPAN_STORE(R)                    \
-  hn::Store(a##R, d, out + R * tile.stride); \
-  hn::Store(c##R, d, out1 + R * tile.stride);
+#define HEADSPAN_STORE(R)               \
+  hn::Store(a##R, d, out + R * stride); \
+  hn::Store(c##R, d, out1 + R * stride);
   HEADSPAN_SIX(HEADSPAN_STORE)
 #undef HEADSPAN_STORE
 }
