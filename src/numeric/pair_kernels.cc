@@ -1,6 +1,8 @@
 // Thirteen kernels make a large unit, and SSSE3 and AVX3_DL differ from their neighbours in nothing used
 // here; the vectors of SVE have no size, so that the bodies' arrays of them do not exist there: NEON serves.
+#ifndef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#endif
 
 #include "headspan/numeric/pair_kernels.h"
 
