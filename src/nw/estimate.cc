@@ -158,9 +158,7 @@ void sum_relative_to_largest(const Eigen::Ref<const RowMatrix<T>>& values, const
     const auto from = static_cast<Index>(i);
     if (rounds_away[i]) continue;
     out.log_shift[rows[i]] = log_shift[i];
-    out.sums.weight[rows[i]] = sums.weight[from];
-    out.sums.squares[rows[i]] = sums.squares[from];
-    out.sums.values.row(rows[i]) = sums.values.row(from);
+    put_row(sums, from, rows[i], out.sums);
   }
 }
 
@@ -208,12 +206,8 @@ Sums pruned_sums(const Inputs<T>& inputs, const Eigen::Ref<const RowMatrix<T>>& 
   const Sums sums = sum_over_near_keys<T>(scoring, value_rows, {options.leave_one_out, true},
                                           {options.kernel, queries, keys, options.relative_error});
   Sums out = sums;
-  for (Index i = 0; i < sums.weight.size(); ++i) {
-    const Index row = queries.order[static_cast<std::size_t>(i)];
-    out.weight[row] = sums.weight[i];
-    out.squares[row] = sums.squares[i];
-    out.values.row(row) = sums.values.row(i);
-  }
+  for (Index i = 0; i < sums.weight.size(); ++i)
+    put_row(sums, i, queries.order[static_cast<std::size_t>(i)], out);
   return out;
 }
 
@@ -267,9 +261,7 @@ void redo_in_double(const Inputs<float>& inputs, const Eigen::Ref<const RowMatri
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto from = static_cast<Index>(i);
     out.log_shift[rows[i]] = again.log_shift[from];
-    out.sums.weight[rows[i]] = again.sums.weight[from];
-    out.sums.squares[rows[i]] = again.sums.squares[from];
-    out.sums.values.row(rows[i]) = again.sums.values.row(from);
+    put_row(again.sums, from, rows[i], out.sums);
   }
 }
 

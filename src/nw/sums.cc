@@ -117,18 +117,22 @@ NarrowBlock<T> narrow_block_of(const Scoring<T>& scoring, const T* queries, Inde
   return block;
 }
 
-// Calls body(block) for every block of keys of the task, its keys, bias and own keys in place.
+// Sets the block to keys [key, key + n), its bias and own keys with them.
+template <class T>
+void aim(const Scoring<T>& scoring, const Task& task, bool own_key_out, Index key, Index n,
+         NarrowBlock<T>& block) {
+  block.tile.keys = scoring.key_block(key);
+  block.tile.bias = scoring.bias.data() + key;
+  block.tile.n = n;
+  block.first_own_key = own_key_out ? task.first_query - key : kNoOwnKey;
+}
+
+// Calls body(key, n) for every block of keys of the task.
 template <class T, class Body>
-void for_each_block(const Scoring<T>& scoring, const Task& task, bool own_key_out, NarrowBlock<T>& block,
-                    const Body& body) {
+void for_each_block(const Scoring<T>& scoring, const Task& task, const Body& body) {
   const Index step = block_keys<T>(scoring.d);
-  for (Index key = task.first_key; key < task.last_key; key += step) {
-    block.tile.keys = scoring.key_block(key);
-    block.tile.bias = scoring.bias.data() + key;
-    block.tile.n = std::min(step, task.last_key - key);
-    block.first_own_key = own_key_out ? task.first_query - key : kNoOwnKey;
-    body(key);
-  }
+  for (Index key = task.first_key; key < task.last_key; key += step)
+    body(key, std::min(step, task.last_key - key));
 }
 
 // Weighs the scores of a tile in place and adds up weights and squares.
@@ -192,10 +196,7 @@ class TileSums {
 
   /// Adds keys [key, key + n), key a multiple of two panels, n at most kMostBlockKeys.
   void add(Index key, Index n) {
-    block_.tile.keys = work_.scoring.key_block(key);
-    block_.tile.bias = work_.scoring.bias.data() + key;
-    block_.tile.n = n;
-    block_.first_own_key = work_.options.own_key_out ? task_.first_query - key : kNoOwnKey;
+    aim(work_.scoring, task_, work_.options.own_key_out, key, n, block_);
     if (work_.values.narrow) {
       block_.values = work_.values.data.data() + key;
       narrow_block(block_);
@@ -237,9 +238,7 @@ class TileSums {
 template <class T>
 std::vector<double> sums_of_task(const Work<T>& work, const Task& task) {
   TileSums<T> sums(work, task);
-  const Index step = block_keys<T>(work.scoring.d);
-  for (Index key = task.first_key; key < task.last_key; key += step)
-    sums.add(key, std::min(step, task.last_key - key));
+  for_each_block(work.scoring, task, [&](Index key, Index n) { sums.add(key, n); });
   return sums.finish();
 }
 
@@ -375,7 +374,10 @@ std::vector<T> largest_scores(const Scoring<T>& scoring, bool own_key_out) {
         AlignedArray<T> scratch(kGroup * kMostBlockKeys);
         std::vector<T> part(static_cast<std::size_t>(task.m), -std::numeric_limits<T>::infinity());
         NarrowBlock<T> block = narrow_block_of(scoring, queries.data(), task.m, scratch.data());
-        for_each_block(scoring, task, own_key_out, block, [&](Index) { narrow_largest(block, part.data()); });
+        for_each_block(scoring, task, [&](Index key, Index n) {
+          aim(scoring, task, own_key_out, key, n, block);
+          narrow_largest(block, part.data());
+        });
         return part;
       },
       [&](const std::vector<T>& part, const Task& task) {

@@ -18,6 +18,13 @@ struct Sums {
   Matrix values;   ///< [m, value_dim]
 };
 
+/// Row `to` of `all` becomes row `from` of `some`.
+inline void put_row(const Sums& some, Index from, Index to, Sums& all) {
+  all.weight[to] = some.weight[from];
+  all.squares[to] = some.squares[from];
+  all.values.row(to) = some.values.row(from);
+}
+
 struct SumOptions {
   bool own_key_out = false;  ///< query i leaves out key i
   bool squares = true;
