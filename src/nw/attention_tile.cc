@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace headspan::nw {
 namespace {
 
-constexpr double kLog2E = 1.4426950408889634;
-constexpr double kLn2 = 0.69314718055994530942;
+constexpr double kLog2E = std::numbers::log2e;
+constexpr double kLn2 = std::numbers::ln2;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Sums of values stay in working precision for this many keys, then go to double.
 constexpr Index kKeysBeforeHandOver = 8192;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/parallel.h"
@@ -33,7 +34,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLn2 = 0.69314718055994530942;
+constexpr double kLn2 = std::numbers::ln2;
 
 template <class T>
 void check_finite(const char* name, const Eigen::Ref<const RowMatrix<T>>& rows) {

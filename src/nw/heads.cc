@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/parallel.h"
@@ -14,7 +15,7 @@
 namespace headspan::nw {
 namespace {
 
-constexpr double kLog2E = 1.4426950408889634;
+constexpr double kLog2E = std::numbers::log2e;
 constexpr Index kTile = 4 * kGroup;  // queries whose weights in every head stay in the second-level cache
 constexpr Index kBlockKeys = 128;
 

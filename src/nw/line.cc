@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -110,11 +111,10 @@ class Interpolant {
  public:
   Interpolant(double low, double high, Index n_points, Index columns)
       : points_(n_points), values_(n_points, columns) {
-    constexpr double kPi = 3.14159265358979323846;
     for (Index j = 0; j < n_points; ++j)
-      points_[j] =
-          0.5 * (low + high) -
-          0.5 * (high - low) * std::cos(kPi * static_cast<double>(j) / static_cast<double>(n_points - 1));
+      points_[j] = 0.5 * (low + high) - 0.5 * (high - low) *
+                                            std::cos(std::numbers::pi * static_cast<double>(j) /
+                                                     static_cast<double>(n_points - 1));
   }
   double point(Index j) const { return points_[j]; }
   double* values(Index j) { return values_.row(j).data(); }

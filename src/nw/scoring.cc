@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "headspan/numeric/error.h"
 
 namespace headspan::nw {
 namespace {
 
-constexpr double kLog2E = 1.4426950408889634;
+constexpr double kLog2E = std::numbers::log2e;
 
 // Greatest |k|^2 + |q|^2, scaled, for which an expanded square keeps relative 1e-5 (float) or 1e-13 (double)
 // of a weight; and greatest scaled length for which scaling before subtracting does.
