@@ -37,6 +37,7 @@ def test_this_tree_is_clean() -> None:
         ("src/subspace/x.cc", '#include "headspan/checkpoint/model.h"', "subspace may not include checkpoint"),
         ("src/checkpoint/x.cc", '#include "headspan/subspace/basis.h"', "checkpoint may not include subspace"),
         ("src/subspace/x.cc", '#include "headspan/ensemble/correlation.h"', "subspace may not include ensemble"),
+        ("src/plan/x.cc", '#include "headspan/ensemble/correlation.h"', "plan may not include ensemble"),
         ("src/table/x.cc", '#include "headspan/checkpoint/model.h"', "table may not include checkpoint"),
         ("src/numeric/x.cc", '#include "headspan/subspace/basis.h"', "numeric may not include subspace"),
         ("src/ensemble/x.cc", '#include "headspan/audit/facts.h"', "ensemble may not include audit"),

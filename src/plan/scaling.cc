@@ -1,0 +1,274 @@
+#include "headspan/plan/scaling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/special_functions/lambert_w.hpp>
+#include <cmath>
+#include <functional>
+
+#include "headspan/numeric/error.h"
+#include "plan/minimum.h"
+
+namespace headspan::plan {
+namespace {
+
+constexpr int kDimensionGrid = 200;
+constexpr Index kSlopePoints = 46;
+
+void check_budget(double budget) {
+  if (!(budget >= 1.0) || !std::isfinite(budget))
+    throw ArgumentError(fmt::format("budget: must be at least 1 and finite, it is {}", budget));
+}
+
+/// The logarithm that every closed form depends on: of n D / s2, or n / (s2 rho) where the heads stay
+/// correlated.
+struct Supply {
+  double log = 0.0;
+  bool correlated = false;
+};
+
+std::optional<Supply> supply_of(const ErrorLaw& law, double budget) {
+  const LawOptions& o = law.options();
+  const double log_n = std::log(o.n) - std::log(o.noise);
+  if (std::holds_alternative<OrthogonalHeads>(o.correlation)) return Supply{log_n + std::log(budget), false};
+  if (const auto* frame = std::get_if<FrameBound>(&o.correlation))
+    return Supply{log_n + std::log(std::min(budget, frame->d_model)), false};
+  const auto* common = std::get_if<CommonCorrelation>(&o.correlation);
+  if (!common) return std::nullopt;
+  if (common->rho == 0.0) return Supply{log_n + std::log(budget), false};
+  return Supply{log_n - std::log(common->rho), true};
+}
+
+/// (g + lambda) k + log(1 + lambda k) = level for k; 0 where the level is not positive.
+double exponential_root(double rate, double growth, double level) {
+  if (!(level > 0.0)) return 0.0;
+  if (growth == 0.0) return level / rate;
+  const double alpha = (rate + growth) / growth;
+  const double w = lambert_w_of_exp(std::log(alpha) + level + alpha);
+  double k = (w / alpha - 1.0) / growth;
+  // One step of Newton's method brings back what the difference from 1 loses where the growth is small.
+  const double slope = rate + growth + growth / (1.0 + growth * k);
+  k -= ((rate + growth) * k + std::log1p(growth * k) - level) / slope;
+  return k;
+}
+
+/// k^power exp(growth k) = exp(level) for k.
+double polynomial_root(double power, double growth, double level) {
+  if (growth == 0.0) return std::exp(level / power);
+  return power / growth * lambert_w_of_exp(std::log(growth / power) + level / power);
+}
+
+struct Root {
+  double head_dim;
+  bool exact;
+  std::string assumption;
+};
+
+Root exponential_optimum(const ExponentialBias& bias, double growth, const Supply& supply) {
+  const double level = std::log(bias.rate) + std::log(bias.scale) + supply.log;
+  if (!supply.correlated)
+    return {exponential_root(bias.rate, growth, level), true, "growth^k in place of growth^k - 1"};
+  return {(level - std::log(growth)) / (bias.rate + growth), false, "many heads, growth^k well above 1"};
+}
+
+Root polynomial_optimum(const PolynomialBias& bias, double growth, const Supply& supply) {
+  const double power = bias.power + (supply.correlated ? 1.0 : 2.0);
+  const double level = std::log(bias.power) + std::log(bias.scale) + supply.log - std::log(growth);
+  return {polynomial_root(power, growth, level), false,
+          supply.correlated ? "many heads, growth^k well above 1" : "lambda k well above 1"};
+}
+
+ClosedForm held_within(const Root& root, double budget) {
+  const double k = std::clamp(root.head_dim, 1.0, budget);
+  return {{k, budget / k}, root.exact, root.assumption};
+}
+
+double scale_of(const BiasProfile& bias) {
+  return std::visit(
+      [](const auto& profile) {
+        if constexpr (requires { profile.scale; })
+          return profile.scale;
+        else
+          return profile.value.cwiseAbs().maxCoeff();
+      },
+      bias);
+}
+
+/// Range of k that the law covers within [1, budget].
+std::pair<double, double> reach(const ErrorLaw& law, double budget) {
+  double from = 1.0, to = budget;
+  const auto narrow = [&](const auto& profile) {
+    if (const auto* curve = std::get_if<MeasuredCurve>(&profile)) {
+      from = std::max(from, curve->head_dim[0]);
+      to = std::min(to, curve->head_dim[curve->head_dim.size() - 1]);
+    }
+  };
+  narrow(law.options().bias);
+  narrow(law.options().correlation);
+  if (from > to)
+    throw ArgumentError(fmt::format("budget: the measured curves have no dimension from 1 to {}", budget));
+  return {from, to};
+}
+
+ContinuousPair best_pair(const ErrorLaw& law, double budget) {
+  if (const auto closed = closed_form(law, budget)) return closed->pair;
+  return continuous_optimum(law, budget);
+}
+
+struct Track {
+  double x, y;
+  bool beyond_range;
+};
+
+Slope fit(double from, double to, const std::function<Track(double)>& point) {
+  Slope slope;
+  slope.from = from;
+  slope.to = to;
+  slope.n_points = kSlopePoints;
+  Vector x(kSlopePoints), y(kSlopePoints);
+  const double step = (std::log(to) - std::log(from)) / static_cast<double>(kSlopePoints - 1);
+  for (Index i = 0; i < kSlopePoints; ++i) {
+    const Track track = point(std::exp(std::log(from) + step * static_cast<double>(i)));
+    x[i] = track.x;
+    y[i] = track.y;
+    slope.n_beyond_range += track.beyond_range ? 1 : 0;
+  }
+  const Vector centred = x.array() - x.mean();
+  slope.value = centred.dot(y) / centred.squaredNorm();
+  return slope;
+}
+
+bool is_beyond_range(const ErrorLaw& law, const ContinuousPair& pair) {
+  return law.at(pair.head_dim, pair.n_heads).beyond_range;
+}
+
+/// What d k / d log n tends to.
+std::optional<double> dimension_limit(const ErrorLaw& law) {
+  const LawOptions& o = law.options();
+  if (scale_of(o.bias) == 0.0 || std::holds_alternative<FiniteBias>(o.bias)) return 0.0;
+  if (std::holds_alternative<MeasuredCurve>(o.bias) || std::holds_alternative<MeasuredCurve>(o.correlation))
+    return std::nullopt;
+  const auto* fixed = std::get_if<FixedGrowth>(&o.growth);
+  if (!fixed) return 0.0;
+  if (const auto* exponential = std::get_if<ExponentialBias>(&o.bias))
+    return 1.0 / (exponential->rate + fixed->log_growth);
+  if (fixed->log_growth == 0.0) return std::nullopt;
+  return 1.0 / fixed->log_growth;
+}
+
+std::optional<double> heads_limit(const ErrorLaw& law) {
+  const LawOptions& o = law.options();
+  if (std::holds_alternative<MeasuredCurve>(o.bias) || std::holds_alternative<MeasuredCurve>(o.correlation))
+    return std::nullopt;
+  const auto* fixed = std::get_if<FixedGrowth>(&o.growth);
+  if (fixed && fixed->log_growth == 0.0) return std::nullopt;
+  return 1.0;
+}
+
+/// D no longer enters the best dimension: heads that stay correlated, or more of them than fit side by side.
+bool is_saturated(const ErrorLaw& law, double budget) {
+  const Correlation& correlation = law.options().correlation;
+  if (const auto* frame = std::get_if<FrameBound>(&correlation)) return budget > frame->d_model;
+  const auto* common = std::get_if<CommonCorrelation>(&correlation);
+  return common && common->rho > 0.0;
+}
+
+std::string growth_words(const BiasProfile& bias, bool is_fixed) {
+  const bool exponential = std::holds_alternative<ExponentialBias>(bias);
+  if (!is_fixed) return exponential ? "sqrt(log n)" : "log n / log log n";
+  return exponential ? "log n / (g + lambda)" : "log n / lambda";
+}
+
+}  // namespace
+
+double lambert_w_of_exp(double log_x) {
+  if (!std::isfinite(log_x)) throw ArgumentError(fmt::format("log_x: must be finite, it is {}", log_x));
+  constexpr double kDirect = 500.0;  // exp() of more than 709 overflows
+  if (log_x < kDirect) return boost::math::lambert_w0(std::exp(log_x));
+  double w = log_x - std::log(log_x);
+  for (int i = 0; i < 4; ++i) w -= (w + std::log(w) - log_x) * w / (w + 1.0);
+  return w;
+}
+
+std::optional<ClosedForm> closed_form(const ErrorLaw& law, double budget) {
+  check_budget(budget);
+  const LawOptions& o = law.options();
+  const auto* fixed = std::get_if<FixedGrowth>(&o.growth);
+  const std::optional<Supply> supply = supply_of(law, budget);
+  if (!fixed || !supply || scale_of(o.bias) == 0.0) return std::nullopt;
+  if (fixed->log_growth == 0.0 && supply->correlated) return std::nullopt;
+  if (const auto* exponential = std::get_if<ExponentialBias>(&o.bias))
+    return held_within(exponential_optimum(*exponential, fixed->log_growth, *supply), budget);
+  const auto* polynomial = std::get_if<PolynomialBias>(&o.bias);
+  if (!polynomial || fixed->log_growth == 0.0) return std::nullopt;
+  return held_within(polynomial_optimum(*polynomial, fixed->log_growth, *supply), budget);
+}
+
+ContinuousPair continuous_optimum(const ErrorLaw& law, double budget) {
+  check_budget(budget);
+  const auto [from, to] = reach(law, budget);
+  const auto error = [&](double log_k) {
+    const double k = std::clamp(std::exp(log_k), from, to);
+    return law.excess(k, std::max(1.0, budget / k));
+  };
+  const double k =
+      std::clamp(std::exp(minimum_of(error, std::log(from), std::log(to), kDimensionGrid)), from, to);
+  return {k, std::max(1.0, budget / k)};
+}
+
+Regime regime(const ErrorLaw& law, double budget) {
+  check_budget(budget);
+  const LawOptions& o = law.options();
+  if (scale_of(o.bias) == 0.0)
+    return {"no_bias", "nothing is gained by wider heads: head_dim is 1, n_heads is the budget"};
+  if (std::holds_alternative<MeasuredCurve>(o.bias))
+    return {"measured", "no law beyond the dimensions that were measured"};
+  if (const auto* finite = std::get_if<FiniteBias>(&o.bias))
+    return {
+        "intrinsic_dimension",
+        fmt::format("head_dim grows with n to the intrinsic dimension {} and stays there; n_heads is linear "
+                    "in the budget",
+                    finite->dimension)};
+  const bool exponential = std::holds_alternative<ExponentialBias>(o.bias);
+  const bool fixed = std::holds_alternative<FixedGrowth>(o.growth);
+  const bool saturated = is_saturated(law, budget);
+  const std::string name = fmt::format("{}_{}{}", exponential ? "exponential" : "polynomial",
+                                       fixed ? "fixed" : "optimal", saturated ? "_correlated" : "");
+  const std::string words = growth_words(o.bias, fixed);
+  if (saturated)
+    return {name,
+            fmt::format("head_dim grows as {}, whatever the budget; n_heads is linear in the budget", words)};
+  return {name,
+          fmt::format("head_dim grows as {}, and with the budget D as with n; n_heads is nearly linear in D, "
+                      "as D over head_dim",
+                      words)};
+}
+
+Scaling scaling(const ErrorLaw& law, double budget, const ScalingRanges& ranges) {
+  if (!(ranges.n_from > 2.0 && ranges.n_to > ranges.n_from && std::isfinite(ranges.n_to)))
+    throw ArgumentError(
+        fmt::format("n_from, n_to: a range above 2 is wanted, it is {} to {}", ranges.n_from, ranges.n_to));
+  if (!(ranges.budget_from >= 1.0 && ranges.budget_to > ranges.budget_from &&
+        std::isfinite(ranges.budget_to)))
+    throw ArgumentError(fmt::format("budget_from, budget_to: a range from 1 is wanted, it is {} to {}",
+                                    ranges.budget_from, ranges.budget_to));
+  Scaling out;
+  out.regime = regime(law, budget);
+  out.closed_form = closed_form(law, budget);
+  out.optimum = continuous_optimum(law, budget);
+  out.head_dim_on_log_n = fit(ranges.n_from, ranges.n_to, [&](double n) {
+    const ErrorLaw other = law.with_n(n);
+    const ContinuousPair pair = best_pair(other, budget);
+    return Track{std::log(n), pair.head_dim, is_beyond_range(other, pair)};
+  });
+  out.head_dim_on_log_n.limit = dimension_limit(law);
+  out.log_n_heads_on_log_budget = fit(ranges.budget_from, ranges.budget_to, [&](double d) {
+    const ContinuousPair pair = best_pair(law, d);
+    return Track{std::log(d), std::log(pair.n_heads), is_beyond_range(law, pair)};
+  });
+  out.log_n_heads_on_log_budget.limit = heads_limit(law);
+  return out;
+}
+
+}  // namespace headspan::plan
