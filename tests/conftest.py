@@ -63,6 +63,12 @@ def check_nw_schema() -> Callable[[dict[str, Any]], None]:
     return checker_of(command.NW_SCHEMA)
 
 
+@pytest.fixture(scope="session")
+def check_plan_schema() -> Callable[[dict[str, Any]], None]:
+    """Asserts that a document keeps to docs/plan.schema.json."""
+    return checker_of(command.PLAN_SCHEMA)
+
+
 @pytest.fixture
 def llama(tmp_path: Path) -> families.Checkpoint:
     """A small grouped-query model, not yet written."""

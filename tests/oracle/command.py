@@ -17,6 +17,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent.parent
 BINARY = Path(os.environ.get("HEADSPAN_BIN", REPOSITORY / "build/release/bin/headspan"))
 SCHEMA = REPOSITORY / "docs/audit.schema.json"
 NW_SCHEMA = REPOSITORY / "docs/nw.schema.json"
+PLAN_SCHEMA = REPOSITORY / "docs/plan.schema.json"
 CHECKPOINTS = REPOSITORY.parent / "shared/checkpoints"
 TABLES = REPOSITORY.parent / "shared/data"
 
@@ -61,6 +62,14 @@ def audit(model: object, *arguments: object, codes: Sequence[int] = (0,)) -> Doc
 def nw(data: object, *arguments: object, codes: Sequence[int] = (0,), **others: Any) -> Document:
     """The JSON document of `headspan nw DATA`."""
     result = run("nw", data, "--json", "-", *arguments, **others)
+    assert result.code in codes, f"exit code {result.code}: {result.err}"
+    document: Document = json.loads(result.out)
+    return document
+
+
+def plan(*arguments: object, codes: Sequence[int] = (0,)) -> Document:
+    """The JSON document of `headspan plan`."""
+    result = run("plan", "--json", "-", *arguments)
     assert result.code in codes, f"exit code {result.code}: {result.err}"
     document: Document = json.loads(result.out)
     return document

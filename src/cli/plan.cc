@@ -1,0 +1,48 @@
+#include "cli/plan.h"
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+#include <vector>
+
+#include "cli/exit_code.h"
+#include "cli/outputs.h"
+#include "cli/plan_arguments.h"
+#include "cli/terminal_style.h"
+#include "headspan/report/plan_report.h"
+
+namespace headspan::cli {
+namespace {
+
+using report::PlanReport;
+
+int run_law(const PlanArguments& arguments) {
+  std::vector<Output> outputs;
+  if (arguments.json) outputs.push_back({"--json", *arguments.json});
+  PlanReport report;
+  report.rules = pair_rules(arguments);
+  LawWords words = law_words(arguments);
+  check_outputs(outputs, words.files);
+  report.law = std::move(words.law);
+  report.bandwidth = words.bandwidth;
+  const plan::ErrorLaw law(report.law);
+  report.allocation = plan::allocate(law, report.rules);
+  report.scaling = plan::scaling(law, static_cast<double>(report.rules.budget));
+  for (const Output& output : outputs)
+    write_output(output, [&](std::ostream& out) { write_plan_json(out, report, HEADSPAN_VERSION); });
+  if (!arguments.quiet && std::none_of(outputs.begin(), outputs.end(), is_standard_output))
+    write_standard_output([&](std::ostream& out) { write_plan_terminal(out, report, terminal_style()); });
+  return kDone;
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, std::function<int()>& run) {
+  CLI::App* command =
+      app.add_subcommand("plan", "How many heads of which dimension a budget is best spent on");
+  const auto arguments = std::make_shared<PlanArguments>();
+  declare(*command, *arguments);
+  command->callback([arguments, &run] { run = [arguments] { return run_law(*arguments); }; });
+}
+
+}  // namespace headspan::cli
