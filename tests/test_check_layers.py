@@ -44,6 +44,8 @@ def test_this_tree_is_clean() -> None:
         ("src/audit/x.cc", '#include "headspan/report/report.h"', "audit may not include report"),
         ("src/report/x.cc", '#include "headspan/audit/audit.h"', "report sees the facts of audit"),
         ("src/report/x.cc", '#include "cli/exit_code.h"', "cli/exit_code.h is private to cli"),
+        ("src/experiments/x.cc", '#include "headspan/audit/facts.h"', "experiments may not include audit"),
+        ("src/report/x.cc", '#include "headspan/experiments/heads.h"', "report sees the facts of experiments"),
         ("src/audit/x.cc", '#include "subspace/wedge.h"', "subspace/wedge.h is private to subspace"),
         ("src/audit/x_test.cc", '#include "checkpoint/config.h"', "checkpoint/config.h is private to checkpoint"),
         ("src/audit/x.cc", '#  include "headspan/attic/x.h"', "there is no room 'attic'"),

@@ -1,0 +1,63 @@
+#pragma once
+// From errors of many replicates to a row of the law.
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "headspan/experiments/facts.h"
+
+namespace headspan::experiments {
+
+/// Errors (estimate less truth) of agents that are alike, at fixed points over replicates: how many agents
+/// have an estimate there, the sum and the sum of squares of their errors. [n_replicates, n_points] each.
+struct ErrorSums {
+  Matrix count, sum, square;
+
+  ErrorSums(Index n_replicates, Index n_points)
+      : count(Matrix::Zero(n_replicates, n_points)), sum(count), square(count) {}
+  /// Takes in one more agent's error; replicates may be filled from different threads.
+  void add(Index replicate, Index point, double error) {
+    count(replicate, point) += 1.0;
+    sum(replicate, point) += error;
+    square(replicate, point) += error * error;
+  }
+};
+
+/// v, rho, the variance of the agents' mean and the law, all unbiased up to O(1/R^2), with jackknife standard
+/// errors over the replicates. Errors are taken about the mean error of each point, since agents are alike;
+/// points count by how often they are reached. Where every agent has an estimate everywhere the law holds to
+/// rounding. The predicted members stay empty. Throws ArgumentError for fewer than three replicates, and
+/// where no point is reached by two agents in two replicates.
+LawRow measured_law(const ErrorSums& errors);
+
+/// Sets what follows from a predicted correlation.
+void predict(LawRow& row, double rho);
+
+/// The fit to the measured rho, weighted by their squared standard errors, that never rises with the dial,
+/// put into every row as its prediction (pool adjacent violators).
+void predict_falling(const std::vector<LawRow*>& rows);
+
+/// From the row of the smallest dial to that of the greatest.
+Trend trend_between(const Part& smallest, const Part& greatest);
+
+/// Mean of independent values with its standard error.
+Part mean_of(VectorView values);
+
+/// A function of the means of the columns of `rows` [R, c] with its jackknife standard error.
+Part jackknifed(MatrixView rows, const std::function<double(const Vector& means)>& function);
+
+/// A stream of the seed that no other (row, replicate, part) has.
+std::uint64_t stream_of(Index row, Index replicate, Index part);
+
+/// ArgumentError "OPTION: must be at least LEAST, not VALUE".
+void require_at_least(std::string_view option, Index value, Index least);
+/// ArgumentError unless `value` is finite and above zero.
+void require_positive(std::string_view option, double value);
+/// ArgumentError unless low <= value <= high.
+void require_within(std::string_view option, double value, double low, double high);
+/// ArgumentError unless a dial has a value.
+void require_some(std::string_view option, std::size_t n_values);
+
+}  // namespace headspan::experiments
