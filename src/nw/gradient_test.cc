@@ -113,6 +113,59 @@ TEST(EnsembleLoo, SameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(one.by_projection[0], many.by_projection[0]);
 }
 
+/// Rows of frequency 1, 2 and 3, and the same rows written out.
+struct Repeated {
+  Ensemble rows, written_out;
+  Vector frequency;
+};
+
+Repeated repeated(Index n, double bandwidth) {
+  Repeated r{sample(n, 3, {2}, bandwidth), {}, Vector(n)};
+  std::vector<Index> source;
+  for (Index i = 0; i < n; ++i) {
+    r.frequency[i] = 1.0 + static_cast<double>(i % 3);
+    source.insert(source.end(), static_cast<std::size_t>(1 + i % 3), i);
+  }
+  r.written_out = r.rows;
+  r.written_out.x = r.rows.x(source, Eigen::all);
+  r.written_out.y = r.rows.y(source);
+  return r;
+}
+
+TEST(LeftOutHead, FrequencyIsARowWrittenThatOften) {
+  for (const double bandwidth : {0.8, 0.01}) {
+    const Repeated r = repeated(25, bandwidth);
+    const LeftOutHead have(r.rows.x, r.rows.y, r.frequency, r.rows.heads[0]);
+    const LeftOutHead want(r.written_out.x, r.written_out.y, Vector(), r.rows.heads[0]);
+    Index at = 0;
+    for (Index i = 0; i < 25; ++i)
+      for (int copy = 0; copy < 1 + i % 3; ++copy, ++at)
+        EXPECT_NEAR(have.prediction()[i], want.prediction()[at], 1e-12);
+  }
+}
+
+TEST(LeftOutHead, DerivativesOfRowsWithFrequencies) {
+  const Repeated r = repeated(20, 0.9);
+  const LeftOutHead have(r.rows.x, r.rows.y, r.frequency, r.rows.heads[0]);
+  const Vector slope = RandomStream(3, 1).normal_matrix(20, 1).col(0);
+  const Matrix by_projection = have.by_projection(slope);
+  for (Index a = 0; a < 2; ++a)
+    for (Index b = 0; b < 3; ++b) {
+      const auto at = [&](double step) {
+        EnsembleHead moved = r.rows.heads[0];
+        moved.projection(a, b) += step;
+        return slope.dot(LeftOutHead(r.rows.x, r.rows.y, r.frequency, moved).prediction());
+      };
+      EXPECT_NEAR(by_projection(a, b), headspan::nw::slope(at, 1e-3), 1e-8);
+    }
+}
+
+TEST(LeftOutHead, RefusesBadFrequencies) {
+  const Ensemble e = sample(10, 3, {2}, 1.0);
+  EXPECT_THROW(LeftOutHead(e.x, e.y, Vector::Ones(9), e.heads[0]), ArgumentError);
+  EXPECT_THROW(LeftOutHead(e.x, e.y, Vector::Zero(10), e.heads[0]), ArgumentError);
+}
+
 TEST(EnsembleLoo, RefusesBadInput) {
   const Ensemble e = sample(10, 3, {2}, 1.0);
   const Vector one = Vector::Ones(1);

@@ -2,6 +2,7 @@
 // Derivatives of the leave-one-out error of an ensemble of Nadaraya-Watson heads: what learning projections,
 // bandwidths and weights needs.
 
+#include <memory>
 #include <vector>
 
 #include "headspan/nw/kernel.h"
@@ -13,6 +14,31 @@ namespace headspan::nw {
 struct EnsembleHead {
   Matrix projection;  ///< [k, d]
   double bandwidth = 1.0;
+};
+
+/// One head on its own data, every row left out in turn: what learning a head needs. Row i stands for
+/// frequency_i equal rows, of which one is left out:
+///   f^(-i)(x_i) = (sum_{j != i} c_j k_ij v_j + (c_i - 1)+ v_i) / (sum_{j != i} c_j k_ij + (c_i - 1)+).
+/// Kernels, accuracy and determinism as ensemble_loo(); twice its time where frequencies are given.
+class LeftOutHead {
+ public:
+  /// `x` [n, d], `values` [n], `frequency` [n] positive, or empty for one each. Throws as ensemble_loo().
+  LeftOutHead(MatrixView x, VectorView values, VectorView frequency, const EnsembleHead& head,
+              const Kernel& kernel = {});
+  ~LeftOutHead();
+  LeftOutHead(const LeftOutHead&) = delete;
+  LeftOutHead& operator=(const LeftOutHead&) = delete;
+
+  const Vector& prediction() const { return prediction_; }  ///< [n] f^(-i)(x_i)
+  /// [k, d] derivative with respect to the projection of a function whose derivatives by prediction() are
+  /// `slope` [n].
+  Matrix by_projection(VectorView slope) const;
+
+ private:
+  struct Sums;
+  std::unique_ptr<const Sums> sums_;
+  Matrix x_;
+  Vector values_, frequency_, prediction_;
 };
 
 /// L = mean_i r_i^2, r_i = y_i - sum_h a_h f_h^(-i)(x_i), and its derivatives. f_h^(-i) leaves point i out.
