@@ -1,0 +1,19 @@
+#pragma once
+// Rows dealt into folds.
+
+#include <cstdint>
+#include <vector>
+
+#include "headspan/numeric/matrix.h"
+
+namespace headspan::estimator {
+
+/// [n] the fold of every row: min(n_folds, n) folds whose sizes differ by one at most, dealt by chance.
+std::vector<Index> folds(Index n, Index n_folds, std::uint64_t seed);
+
+struct FoldRows {
+  std::vector<Index> seen, held_out;  ///< ascending
+};
+FoldRows rows_of_fold(const std::vector<Index>& fold_of_row, Index fold);
+
+}  // namespace headspan::estimator

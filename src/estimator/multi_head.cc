@@ -1,0 +1,201 @@
+#include "estimator/multi_head.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "estimator/trend.h"
+#include "headspan/estimator/combine.h"
+#include "headspan/estimator/heads.h"
+#include "headspan/estimator/learn.h"
+#include "headspan/numeric/random.h"
+
+namespace headspan::estimator {
+namespace {
+
+// Streams of the seed, one per use.
+constexpr std::uint64_t kSampleStream = 1u << 20, kBandwidthStream = 1u << 21;
+
+/// The rows that heads are learned on.
+struct LearningRows {
+  Matrix x;
+  Vector frequency;
+  std::vector<Index> rows;
+  double scale = 1.0;  // of a projection learned on them, for all rows
+};
+
+LearningRows learning_rows(const SmoothedRows& rows, const Learning& learning, Index head_dim) {
+  const Index n = rows.x.rows();
+  std::vector<Index> chosen(static_cast<std::size_t>(n));
+  std::iota(chosen.begin(), chosen.end(), Index{0});
+  if (n <= learning.most_rows) return {rows.x, rows.frequency, std::move(chosen), 1.0};
+  RandomStream random(learning.seed, kSampleStream);
+  for (Index i = 0; i < learning.most_rows; ++i) {
+    const Index j = i + static_cast<Index>(random.uniform() * static_cast<double>(n - i));
+    std::swap(chosen[static_cast<std::size_t>(i)], chosen[static_cast<std::size_t>(j)]);
+  }
+  chosen.resize(static_cast<std::size_t>(learning.most_rows));
+  std::sort(chosen.begin(), chosen.end());
+  // The best bandwidth of k dimensions falls as n^(-1/(4+k)).
+  const double ratio = static_cast<double>(n) / static_cast<double>(learning.most_rows);
+  const double scale = std::pow(ratio, 1.0 / (4.0 + static_cast<double>(head_dim)));
+  return {rows.x(chosen, Eigen::all), rows.frequency(chosen), std::move(chosen), scale};
+}
+
+std::vector<Matrix> diagonal_heads(Index n_heads, Index p, double n, std::uint64_t seed) {
+  std::vector<Matrix> heads;
+  RandomStream random(seed, kBandwidthStream);
+  const double scale = 0.75 * starting_scale(n, p) / std::sqrt(static_cast<double>(p));
+  for (Index h = 0; h < n_heads; ++h) {
+    Vector diagonal(p);
+    for (Index j = 0; j < p; ++j) diagonal[j] = scale * (0.7 + 0.7 * random.uniform());
+    heads.emplace_back(diagonal.asDiagonal());
+  }
+  return heads;
+}
+
+std::vector<Matrix> starting_heads(const LearningRows& rows, const Recipe& recipe, std::uint64_t seed) {
+  const Index p = rows.x.cols(), k = std::min(recipe.head_dim, p);
+  const double n = rows.frequency.sum();
+  if (recipe.heads == HeadKind::diagonal) return diagonal_heads(recipe.n_heads, p, n, seed);
+  std::vector<Matrix> heads = recipe.heads == HeadKind::principal
+                                  ? principal_heads(recipe.n_heads, k, rows.x, rows.frequency)
+                                  : random_orthogonal_heads(recipe.n_heads, k, p, seed);
+  for (Matrix& head : heads) head *= starting_scale(n, head.rows());
+  return heads;
+}
+
+Freedom freedom_of(HeadKind kind) {
+  if (kind == HeadKind::learned) return Freedom::projection;
+  return kind == HeadKind::diagonal ? Freedom::diagonal : Freedom::scale;
+}
+
+/// Fits heads to the values of its rows, and keeps count of evaluations.
+class Learner {
+ public:
+  Learner(const SmoothedRows& rows, const Recipe& recipe, const Learning& learning)
+      : all_(rows),
+        recipe_(recipe),
+        how_{.relative_error = learning.relative_error, .n_eff = false},
+        rows_(learning_rows(rows, learning,
+                            recipe.heads == HeadKind::diagonal ? rows.x.cols() : recipe.head_dim)),
+        starts_(starting_heads(rows_, recipe, learning.seed)) {}
+
+  Index n_heads() const { return std::ssize(starts_); }
+  Index n_evaluations() const { return n_evaluations_; }
+
+  /// Heads `first` .. `first` + `count` moved together, each of weight 1 / count.
+  std::vector<Matrix> learn(Index first, Index count, VectorView values) {
+    std::vector<Matrix> start(starts_.begin() + first, starts_.begin() + first + count);
+    const Vector weights = Vector::Constant(count, 1.0 / static_cast<double>(count));
+    const Vector sampled = values(rows_.rows);
+    const int evaluations = recipe_.heads == HeadKind::random || recipe_.heads == HeadKind::principal
+                                ? std::min(recipe_.iterations, kScaleEvaluations)
+                                : recipe_.iterations;
+    LearnedHeads learned = learn_heads(rows_.x, sampled, rows_.frequency, std::move(start), weights,
+                                       {freedom_of(recipe_.heads), recipe_.diversity_penalty, evaluations});
+    n_evaluations_ += learned.n_evaluations;
+    for (Matrix& projection : learned.projections) projection *= rows_.scale;
+    return std::move(learned.projections);
+  }
+
+  /// [n] left-out predictions of one head, which becomes part of `estimate`.
+  Vector add(Matrix projection, double weight, VectorView values, MultiHead& estimate) {
+    const Smoothed smoothed = smooth_left_out(all_, projection, Matrix(values), how_);
+    const Index h = std::ssize(estimate.heads);
+    estimate.heads.push_back({std::move(projection), weight, smoothed.log_normaliser.minCoeff()});
+    estimate.values.col(h) = values;
+    return smoothed.value.col(0);
+  }
+
+ private:
+  static constexpr int kScaleEvaluations = 15;
+
+  SmoothedRows all_;
+  const Recipe& recipe_;
+  SmoothOptions how_;
+  LearningRows rows_;
+  std::vector<Matrix> starts_;
+  Index n_evaluations_ = 0;
+};
+
+void fit_stages(Learner& learner, const Recipe& recipe, FittedMultiHead& fit) {
+  for (Index h = 0; h < learner.n_heads(); ++h) {
+    const Vector values = fit.loo_residual;
+    std::vector<Matrix> head = learner.learn(h, 1, values);
+    fit.loo_residual -=
+        recipe.shrinkage * learner.add(std::move(head.front()), recipe.shrinkage, values, fit.estimate);
+  }
+}
+
+void fit_together(Learner& learner, const SmoothedRows& rows, const Recipe& recipe, FittedMultiHead& fit) {
+  const Index n_heads = learner.n_heads();
+  const Vector values = fit.loo_residual;
+  std::vector<Matrix> heads = learner.learn(0, n_heads, values);
+  Matrix outputs(values.size(), n_heads);
+  for (Index h = 0; h < n_heads; ++h)
+    outputs.col(h) = learner.add(std::move(heads[static_cast<std::size_t>(h)]), 1.0, values, fit.estimate);
+  Vector weights = Vector::Constant(n_heads, 1.0 / static_cast<double>(n_heads));
+  if (recipe.combiner == Combiner::simplex) weights = simplex_weights(outputs, values, rows.frequency);
+  if (recipe.combiner == Combiner::least_squares) weights = shrunk_weights(outputs, values, rows.frequency);
+  for (Index h = 0; h < n_heads; ++h) fit.estimate.heads[static_cast<std::size_t>(h)].weight = weights[h];
+  fit.loo_residual = values - outputs * weights;
+}
+
+void start_with_trend(const SmoothedRows& rows, VectorView y, const Recipe& recipe, FittedMultiHead& fit) {
+  MultiHead& estimate = fit.estimate;
+  estimate.trend = Vector::Zero(rows.x.cols());
+  estimate.ridge = std::numeric_limits<double>::infinity();
+  fit.loo_residual = y;
+  if (!recipe.trend) return;
+  Trend trend = fit_trend(rows.x, y, rows.frequency);
+  estimate.intercept = trend.intercept;
+  estimate.trend = std::move(trend.slope);
+  estimate.ridge = trend.ridge;
+  fit.loo_residual = std::move(trend.loo_residual);
+}
+
+}  // namespace
+
+FittedMultiHead fit_multi_head(const SmoothedRows& rows, VectorView y, const Recipe& recipe,
+                               const Learning& learning) {
+  FittedMultiHead fit;
+  fit.estimate.recipe = recipe;
+  start_with_trend(rows, y, recipe, fit);
+  const bool something_to_explain = y.size() > 1 && y.minCoeff() < y.maxCoeff() && rows.x.cols() > 0;
+  if (!something_to_explain) {
+    fit.estimate.values.resize(y.size(), 0);
+    return fit;
+  }
+  Learner learner(rows, recipe, learning);
+  fit.estimate.values.resize(y.size(), learner.n_heads());
+  if (recipe.combiner == Combiner::sum)
+    fit_stages(learner, recipe, fit);
+  else
+    fit_together(learner, rows, recipe, fit);
+  fit.n_evaluations = learner.n_evaluations();
+  return fit;
+}
+
+Matrix contributions(const MultiHead& estimate, const SmoothedRows& rows, MatrixView queries) {
+  const Index n_heads = std::ssize(estimate.heads);
+  Matrix out(queries.rows(), 1 + n_heads);
+  out.col(0) = (queries * estimate.trend).array() + estimate.intercept;
+  for (Index h = 0; h < n_heads; ++h) {
+    const FittedHead& head = estimate.heads[static_cast<std::size_t>(h)];
+    const Matrix values = estimate.values.col(h);
+    out.col(1 + h) =
+        head.weight *
+        smooth(rows, head.projection, queries, values, {.relative_error = 0.0, .n_eff = false}).value;
+  }
+  return out;
+}
+
+MultiHead first_heads(MultiHead estimate, Index n_heads) {
+  estimate.heads.resize(static_cast<std::size_t>(n_heads));
+  estimate.values = Matrix(estimate.values.leftCols(n_heads));
+  return estimate;
+}
+
+}  // namespace headspan::estimator
