@@ -16,6 +16,7 @@
 #include "cli/outputs.h"
 #include "cli/plan.h"
 #include "cli/signals.h"
+#include "cli/simulate.h"
 #include "headspan/numeric/error.h"
 
 namespace {
@@ -27,6 +28,7 @@ constexpr const char* kFooter = R"(Examples:
   headspan audit ./checkpoint/ --json audit.json
   headspan nw faithful.csv --x eruptions --y waiting
   headspan plan --budget 512 --n 1e5 --noise 1 --bias exponential:1,0.5
+  headspan simulate colony
   headspan nw --help
 
 Exit codes:
@@ -61,6 +63,7 @@ int parse_and_run(int argc, char** argv) {
   add_audit_command(app, run);
   add_nw_command(app, run);
   add_plan_command(app, run);
+  add_simulate_command(app, run);
   // Otherwise the parser only says that a command is missing.
   const auto is_named = [&](const CLI::App* command) { return command->check_name(argv[1]); };
   if (argc > 1 && argv[1][0] != '-' && std::as_const(app).get_subcommands(is_named).empty())

@@ -59,13 +59,13 @@ std::vector<Index> training_rows(const ForestOptions& o, RandomStream& random) {
 double grow_replicate(const ForestOptions& o, Index at, Index replicate, const Matrix& points,
                       const Vector& truth, ErrorSums& errors) {
   RandomStream data(o.seed, stream_of(at + 1, replicate, 0));
-  const Matrix x = uniform_inputs(data, o.n_inputs, o.n);
-  const Vector y = targets(x) + std::sqrt(o.noise_variance) * data.normal_matrix(o.n, 1).col(0);
+  const SortedInputs inputs(uniform_inputs(data, o.n_inputs, o.n));
+  const Vector y = targets(inputs.values) + std::sqrt(o.noise_variance) * data.normal_matrix(o.n, 1).col(0);
   const TreeOptions options{o.mtry[static_cast<std::size_t>(at)], o.least_leaf};
   for (Index t = 0; t < o.n_trees; ++t) {
     RandomStream random(o.seed, stream_of(at + 1, replicate, t + 1));
     std::vector<Index> rows = training_rows(o, random);
-    const RegressionTree tree(x, y, std::move(rows), options, random);
+    const RegressionTree tree(inputs, y, std::move(rows), options, random);
     for (Index p = 0; p < o.n_points; ++p) errors.add(replicate, p, tree.predict(points.col(p)) - truth[p]);
   }
   return (errors.sum.row(replicate) / static_cast<double>(o.n_trees)).squaredNorm() /

@@ -28,7 +28,7 @@ TEST(RegressionTree, FindsAStepAndNothingElse) {
     y[i] = i < 7 ? -1.0 : 4.0;
   }
   RandomStream random(1, 0);
-  const RegressionTree tree(x, y, all_rows(12), {2, 1}, random);
+  const RegressionTree tree(SortedInputs(x), y, all_rows(12), {2, 1}, random);
   for (Index i = 0; i < 12; ++i) EXPECT_EQ(tree.predict(x.col(i)), y[i]);
   Vector at(2);
   at << 0.0, 6.4;
@@ -62,7 +62,7 @@ TEST(RegressionTree, SplitsAreTheBestOfAll) {
     Matrix x = random.normal_matrix(3, 11);
     x.row(0) = (2.0 * x.row(0).array()).round().matrix();  // ties
     const Vector y = random.normal_matrix(11, 1).col(0);
-    const RegressionTree tree(x, y, all_rows(11), {3, 4}, random);
+    const RegressionTree tree(SortedInputs(x), y, all_rows(11), {3, 4}, random);
     double squares = 0.0;
     for (Index i = 0; i < 11; ++i) squares += std::pow(y[i] - tree.predict(x.col(i)), 2);
     EXPECT_NEAR(squares, best_stump(x, y, 4), 1e-12) << seed;
@@ -73,7 +73,7 @@ TEST(RegressionTree, LeavesKeepTheirLeastSize) {
   RandomStream random(5, 0);
   const Matrix x = random.normal_matrix(4, 60);
   const Vector y = random.normal_matrix(60, 1).col(0);
-  const RegressionTree tree(x, y, all_rows(60), {2, 7}, random);
+  const RegressionTree tree(SortedInputs(x), y, all_rows(60), {2, 7}, random);
   std::map<double, int> sizes;
   for (Index i = 0; i < 60; ++i) ++sizes[tree.predict(x.col(i))];
   EXPECT_GT(sizes.size(), 2u);
@@ -84,7 +84,7 @@ TEST(RegressionTree, ConstantInputsAreALeaf) {
   RandomStream random(5, 0);
   Vector y(6);
   y << 1, 2, 3, 4, 5, 6;
-  const RegressionTree tree(Matrix::Ones(2, 6), y, all_rows(6), {2, 1}, random);
+  const RegressionTree tree(SortedInputs(Matrix::Ones(2, 6)), y, all_rows(6), {2, 1}, random);
   EXPECT_EQ(tree.predict(Vector::Ones(2)), 3.5);
 }
 

@@ -11,71 +11,83 @@
 namespace headspan::experiments {
 namespace {
 
-/// Sums over replicates at every point, from which one replicate is easily taken out. With m agents, S the
-/// sum of their errors and S2 that of the squares:
+/// Sums over the replicates that reach a point, from which one replicate is easily taken out. With m agents
+/// there, S the sum of their errors and S2 that of the squares, about any centre mu
+///   own   = S2/m - 2 mu S/m + mu^2                    the mean square of an error,
+///   cross = (S^2 - S2)/(m(m-1)) - 2 mu S/m + mu^2     the mean product of two, where m > 1.
 struct Totals {
-  Vector agents, error, square;                // m, S, S2
-  Vector pairs, product, paired_error;         // m(m-1), S^2 - S2, (m-1) S
-  Vector reached, mean, mean_square, inverse;  // m > 0, S/m, (S/m)^2, 1/m
+  Vector reached, mean, mean_square, own;         // 1, S/m, (S/m)^2, S2/m
+  Vector inverse, mean_inverse, own_inverse;      // the same but the square, each by m once more
+  Vector paired, paired_mean, paired_own, cross;  // where m > 1: 1, S/m, S2/m, (S^2 - S2)/(m(m-1))
 
   explicit Totals(Index n_points)
-      : agents(Vector::Zero(n_points)),
-        error(agents),
-        square(agents),
-        pairs(agents),
-        product(agents),
-        paired_error(agents),
-        reached(agents),
-        mean(agents),
-        mean_square(agents),
-        inverse(agents) {}
+      : reached(Vector::Zero(n_points)),
+        mean(reached),
+        mean_square(reached),
+        own(reached),
+        inverse(reached),
+        mean_inverse(reached),
+        own_inverse(reached),
+        paired(reached),
+        paired_mean(reached),
+        paired_own(reached),
+        cross(reached) {}
 
   void add(const ErrorSums& errors, Index replicate, double sign) {
-    for (Index p = 0; p < agents.size(); ++p) {
-      const double m = errors.count(replicate, p), s = errors.sum(replicate, p),
-                   s2 = errors.square(replicate, p);
+    for (Index p = 0; p < reached.size(); ++p) {
+      const double m = errors.count(replicate, p);
       if (m == 0.0) continue;
-      agents[p] += sign * m;
-      error[p] += sign * s;
-      square[p] += sign * s2;
-      pairs[p] += sign * m * (m - 1.0);
-      product[p] += sign * (s * s - s2);
-      paired_error[p] += sign * (m - 1.0) * s;
+      const double s = errors.sum(replicate, p), s2 = errors.square(replicate, p);
       reached[p] += sign;
       mean[p] += sign * s / m;
       mean_square[p] += sign * s * s / (m * m);
+      own[p] += sign * s2 / m;
       inverse[p] += sign / m;
+      mean_inverse[p] += sign * s / (m * m);
+      own_inverse[p] += sign * s2 / (m * m);
+      if (m < 2.0) continue;
+      paired[p] += sign;
+      paired_mean[p] += sign * s / m;
+      paired_own[p] += sign * s2 / m;
+      cross[p] += sign * (s * s - s2) / (m * (m - 1.0));
     }
   }
 };
 
 struct Moments {
-  double v = 0.0, covariance = 0.0, ensemble = 0.0, inverse = 1.0;
-  double rho() const { return covariance / v; }
-  double law() const { return covariance + (v - covariance) * inverse; }
+  double v = 0.0, rho = 0.0, ensemble = 0.0, inverse = 1.0;
+  double law() const { return v * (rho + (1.0 - rho) * inverse); }
 };
 
 Moments moments(const Totals& t) {
-  double v = 0.0, agents = 0.0, c = 0.0, pairs = 0.0, f = 0.0, reached = 0.0, spent = 0.0, inverse = 0.0;
-  for (Index p = 0; p < t.agents.size(); ++p) {
+  double reached = 0.0, paired = 0.0, own = 0.0, own_inverse = 0.0, inverse = 0.0, paired_own = 0.0,
+         cross = 0.0;
+  double ensemble = 0.0, spent = 0.0;
+  for (Index p = 0; p < t.reached.size(); ++p) {
     if (t.reached[p] < 1.5) continue;
-    const double mu = t.error[p] / t.agents[p];
-    v += t.square[p] - mu * t.error[p];
-    agents += t.agents[p];
-    c += t.product[p] - 2.0 * mu * t.paired_error[p] + mu * mu * t.pairs[p];
-    pairs += t.pairs[p];
-    const double off = t.mean_square[p] - t.mean[p] * t.mean[p] / t.reached[p];
-    f += off;
+    const double mu = t.mean[p] / t.reached[p], square = mu * mu;
     reached += t.reached[p];
-    // A mean over R replicates takes the variance of that mean out of v, covariance and ensemble alike.
-    spent += off / (t.reached[p] - 1.0);
+    own += t.own[p] - square * t.reached[p];
     inverse += t.inverse[p];
+    own_inverse += t.own_inverse[p] - 2.0 * mu * t.mean_inverse[p] + square * t.inverse[p];
+    paired += t.paired[p];
+    paired_own += t.paired_own[p] - 2.0 * mu * t.paired_mean[p] + square * t.paired[p];
+    cross += t.cross[p] - 2.0 * mu * t.paired_mean[p] + square * t.paired[p];
+    const double off = t.mean_square[p] - square * t.reached[p];
+    ensemble += off;
+    // Errors are taken about a mean over replicates, whose own variance is thereby lost to each of the means.
+    spent += off / (t.reached[p] - 1.0);
   }
-  if (!(pairs > 0.0))
+  if (!(paired > 0.0))
     throw ArgumentError(
         "simulate: no point is reached by two agents in two replicates; take more steps or replicates");
-  return {v / agents + spent / reached, c / pairs + spent / reached, (f + spent) / reached,
-          inverse / reached};
+  const double lost = spent / reached;
+  Moments out;
+  out.v = own / reached + lost;
+  out.rho = (cross / paired + lost) / (paired_own / paired + lost);
+  out.ensemble = ensemble / reached + lost;
+  out.inverse = (own_inverse + lost * inverse) / reached / out.v;
+  return out;
 }
 
 Part with_jackknife(const std::vector<Moments>& without, double whole, double (*member)(const Moments&)) {
@@ -101,7 +113,7 @@ LawRow measured_law(const ErrorSums& errors) {
   const Moments whole = moments(totals);
   LawRow row;
   row.v = with_jackknife(without, whole.v, [](const Moments& m) { return m.v; });
-  row.rho = with_jackknife(without, whole.rho(), [](const Moments& m) { return m.rho(); });
+  row.rho = with_jackknife(without, whole.rho, [](const Moments& m) { return m.rho; });
   row.ensemble_variance =
       with_jackknife(without, whole.ensemble, [](const Moments& m) { return m.ensemble; });
   row.law = with_jackknife(without, whole.law(), [](const Moments& m) { return m.law(); });

@@ -26,10 +26,10 @@ struct ErrorSums {
 };
 
 /// v, rho, the variance of the agents' mean and the law, all unbiased up to O(1/R^2), with jackknife standard
-/// errors over the replicates. Errors are taken about the mean error of each point, since agents are alike;
-/// points count by how often they are reached. Where every agent has an estimate everywhere the law holds to
-/// rounding. The predicted members stay empty. Throws ArgumentError for fewer than three replicates, and
-/// where no point is reached by two agents in two replicates.
+/// errors over the replicates. Agents are alike, so errors are taken about the mean error of each point;
+/// every point that a replicate reaches counts once, however many agents reach it. Where every agent has an
+/// estimate everywhere the law holds to rounding. The predicted members stay empty. Throws ArgumentError for
+/// fewer than three replicates, and where no point is reached by two agents in two replicates.
 LawRow measured_law(const ErrorSums& errors);
 
 /// Sets what follows from a predicted correlation.

@@ -16,12 +16,23 @@ struct Split {
 
 /// Room for the work of one tree.
 struct Grower {
-  MatrixView x;
+  const SortedInputs& data;
   VectorView y;
   const TreeOptions& options;
   RandomStream& random;
-  std::vector<Index> inputs;  // a permutation; its start is drawn anew for every split
-  std::vector<std::pair<double, double>> sorted;
+  std::vector<Index> inputs;          // a permutation; its start is drawn anew for every split
+  std::vector<std::int32_t> repeats;  // [n] zero between calls
+  std::vector<std::int32_t> places;
+
+  Grower(const SortedInputs& all, VectorView responses, const TreeOptions& tree, RandomStream& stream)
+      : data(all),
+        y(responses),
+        options(tree),
+        random(stream),
+        inputs(static_cast<std::size_t>(all.values.rows())),
+        repeats(static_cast<std::size_t>(all.values.cols())) {
+    std::iota(inputs.begin(), inputs.end(), Index{0});
+  }
 
   /// Moves a random input to place i of the permutation (Fisher-Yates, so mtry steps give mtry different
   /// ones).
@@ -33,18 +44,34 @@ struct Grower {
     return inputs[static_cast<std::size_t>(i)];
   }
 
+  /// Fills `places` with those of the rows, ascending: by counting where the node holds much of the training
+  /// set, by sorting where it does not.
+  void sort_places(Index input, std::span<const Index> rows) {
+    places.clear();
+    const auto* place = data.place.row(input).data();
+    constexpr std::size_t kSortedShare = 8;
+    if (rows.size() * kSortedShare < repeats.size()) {
+      for (const Index i : rows) places.push_back(place[i]);
+      std::sort(places.begin(), places.end());
+      return;
+    }
+    for (const Index i : rows) ++repeats[static_cast<std::size_t>(place[i])];
+    for (std::size_t at = 0; at < repeats.size(); ++at)
+      for (; repeats[at] > 0; --repeats[at]) places.push_back(static_cast<std::int32_t>(at));
+  }
+
   /// Improves `best` by the splits of one input. With S the sum of y about its mean, the gain of a split is
   /// S_left^2 (1/n_left + 1/n_right), since S_right = -S_left.
   void try_input(Index input, std::span<const Index> rows, double mean, Split& best) {
-    sorted.clear();
-    for (const Index i : rows) sorted.emplace_back(x(input, i), y[i] - mean);
-    std::sort(sorted.begin(), sorted.end());
-    const auto n = static_cast<Index>(sorted.size());
+    sort_places(input, rows);
+    const auto* row_at = data.by_value.row(input).data();
+    const auto* value = data.values.row(input).data();
+    const auto n = static_cast<Index>(places.size());
     double sum = 0.0;
     for (Index i = 0; i + options.least_leaf < n; ++i) {
-      const auto& [here, value] = sorted[static_cast<std::size_t>(i)];
-      const double next = sorted[static_cast<std::size_t>(i + 1)].first;
-      sum += value;
+      const auto row = row_at[places[static_cast<std::size_t>(i)]];
+      const double here = value[row], next = value[row_at[places[static_cast<std::size_t>(i + 1)]]];
+      sum += y[row] - mean;
       const Index left = i + 1;
       if (left < options.least_leaf || !(here < next)) continue;
       const double gain = sum * sum * (1.0 / static_cast<double>(left) + 1.0 / static_cast<double>(n - left));
@@ -68,10 +95,20 @@ double mean_of_rows(VectorView y, std::span<const Index> rows) {
 
 }  // namespace
 
-RegressionTree::RegressionTree(MatrixView x, VectorView y, std::vector<Index> rows,
+SortedInputs::SortedInputs(Matrix x)
+    : values(std::move(x)), by_value(values.rows(), values.cols()), place(values.rows(), values.cols()) {
+  for (Index f = 0; f < values.rows(); ++f) {
+    auto* order = by_value.row(f).data();
+    std::iota(order, order + values.cols(), 0);
+    std::stable_sort(order, order + values.cols(),
+                     [&](std::int32_t a, std::int32_t b) { return values(f, a) < values(f, b); });
+    for (Index at = 0; at < values.cols(); ++at) place(f, order[at]) = static_cast<std::int32_t>(at);
+  }
+}
+
+RegressionTree::RegressionTree(const SortedInputs& inputs, VectorView y, std::vector<Index> rows,
                                const TreeOptions& options, RandomStream& random) {
-  Grower grower{x, y, options, random, std::vector<Index>(static_cast<std::size_t>(x.rows())), {}};
-  std::iota(grower.inputs.begin(), grower.inputs.end(), Index{0});
+  Grower grower(inputs, y, options, random);
   struct Task {
     std::size_t node, first, last;
   };
@@ -85,7 +122,7 @@ RegressionTree::RegressionTree(MatrixView x, VectorView y, std::vector<Index> ro
     nodes_[task.node].mean = mean;
     const Split split = grower.best_split(here, mean);
     if (split.input < 0) continue;
-    const auto goes_left = [&](Index i) { return x(split.input, i) <= split.threshold; };
+    const auto goes_left = [&](Index i) { return inputs.values(split.input, i) <= split.threshold; };
     const auto middle = std::stable_partition(here.begin(), here.end(), goes_left);
     const std::size_t cut = task.first + static_cast<std::size_t>(middle - here.begin());
     const std::size_t left = nodes_.size();

@@ -18,6 +18,7 @@ BINARY = Path(os.environ.get("HEADSPAN_BIN", REPOSITORY / "build/release/bin/hea
 SCHEMA = REPOSITORY / "docs/audit.schema.json"
 NW_SCHEMA = REPOSITORY / "docs/nw.schema.json"
 PLAN_SCHEMA = REPOSITORY / "docs/plan.schema.json"
+SIMULATE_SCHEMA = REPOSITORY / "docs/simulate.schema.json"
 CHECKPOINTS = REPOSITORY.parent / "shared/checkpoints"
 TABLES = REPOSITORY.parent / "shared/data"
 
@@ -70,6 +71,14 @@ def nw(data: object, *arguments: object, codes: Sequence[int] = (0,), **others: 
 def plan(*arguments: object, codes: Sequence[int] = (0,)) -> Document:
     """The JSON document of `headspan plan`."""
     result = run("plan", "--json", "-", *arguments)
+    assert result.code in codes, f"exit code {result.code}: {result.err}"
+    document: Document = json.loads(result.out)
+    return document
+
+
+def simulate(*arguments: object, codes: Sequence[int] = (0,)) -> Document:
+    """The JSON document of `headspan simulate`."""
+    result = run("simulate", *arguments, "--json", "-")
     assert result.code in codes, f"exit code {result.code}: {result.err}"
     document: Document = json.loads(result.out)
     return document

@@ -15,13 +15,14 @@ using ensemble::Part;
 /// standard error of their replicates.
 struct LawRow {
   double dial = 0.0;
-  Part v;                        ///< variance of an agent's error, mean over agents and points
-  Part rho;                      ///< mean off-diagonal by mean diagonal of the error covariance
-  Part ensemble_variance;        ///< of the mean of the agents, measured as such
-  Part law;                      ///< rho v + (1 - rho) v / M from the measured v and rho
-  double inverse_members = 1.0;  ///< 1/M, or its mean where not every agent has an estimate everywhere
-  double rho_predicted = 0.0;    ///< from the dial
-  double law_predicted = 0.0;    ///< from rho_predicted and the measured v
+  Part v;                  ///< variance of an agent's error, mean over agents and points
+  Part rho;                ///< mean off-diagonal by mean diagonal of the error covariance
+  Part ensemble_variance;  ///< of the mean of the agents, measured as such
+  Part law;                ///< rho v + (1 - rho) v / M from the measured v and rho
+  /// 1/M; where not every agent has an estimate everywhere, its mean weighted by the agents' variance.
+  double inverse_members = 1.0;
+  double rho_predicted = 0.0;  ///< from the dial
+  double law_predicted = 0.0;  ///< from rho_predicted and the measured v
 };
 
 /// What rho does between the smallest and the greatest dial value.
