@@ -10,4 +10,6 @@ NB_MODULE(_core, module) {
   headspan::python::bind_numeric(module);
   headspan::python::bind_nw(module);
   headspan::python::bind_ensemble(module);
+  headspan::python::bind_subspace(module);
+  headspan::python::bind_experiments(module);
 }

@@ -93,6 +93,239 @@ class Ambiguity:
     @property
     def ambiguity(self) -> float: ...
 
+class AngleOptions:
+    degrees: list[float]
+    n_heads: int
+    head_dim: int
+    n: int
+    bandwidth: float
+    noise_variance: float
+    n_points: int
+    n_replicates: int
+    seed: int
+    def __init__(self) -> None: ...
+
+class LatentOptions:
+    head_dims: list[int]
+    budget: int
+    scale: float
+    rate: float
+    private_noise: float
+    n: int
+    bandwidth: float
+    noise_variance: float
+    n_points: int
+    n_replicates: int
+    seed: int
+    def __init__(self) -> None: ...
+
+class AdditiveOptions:
+    n_heads: int
+    frequency: float
+    n: int
+    bandwidth: float
+    noise_variance: float
+    n_points: int
+    n_replicates: int
+    seed: int
+    def __init__(self) -> None: ...
+
+class ForestOptions:
+    mtry: list[int]
+    n_inputs: int
+    n_trees: int
+    n: int
+    least_leaf: int
+    bootstrap: bool
+    noise_variance: float
+    n_points: int
+    n_replicates: int
+    seed: int
+    def __init__(self) -> None: ...
+
+class ColonyOptions:
+    exploration: list[float]
+    thompson: bool
+    n_scouts: int
+    n_sites: int
+    n_steps: int
+    noise_sd: float
+    evaporation: float
+    sharing: float
+    quorum: float
+    n_replicates: int
+    seed: int
+    def __init__(self) -> None: ...
+
+class LawRow:
+    """Var F = rho v + (1 - rho) v / M at one setting of a diversity dial."""
+
+    @property
+    def dial(self) -> float: ...
+    @property
+    def v(self) -> Part:
+        """Variance of an agent's error, mean over agents and points."""
+    @property
+    def rho(self) -> Part:
+        """Mean off-diagonal by mean diagonal of the error covariance."""
+    @property
+    def ensemble_variance(self) -> Part:
+        """Of the mean of the agents, measured as such."""
+    @property
+    def law(self) -> Part:
+        """rho v + (1 - rho) v / M from the measured v and rho."""
+    @property
+    def inverse_members(self) -> float:
+        """1/M; where not every agent is everywhere, its mean weighted by their variance."""
+    @property
+    def rho_predicted(self) -> float:
+        """From the dial."""
+    @property
+    def law_predicted(self) -> float:
+        """The law with rho_predicted."""
+
+class Trend:
+    """From the smallest dial value to the greatest."""
+
+    @property
+    def change(self) -> Part: ...
+    @property
+    def direction(self) -> str:
+        """ "falls", "rises", or "undecided" within three standard errors."""
+
+class AngleRow:
+    """The dial is the angle in degrees."""
+
+    @property
+    def law(self) -> LawRow: ...
+    @property
+    def centred_rho(self) -> Part:
+        """Without the variance of the grand mean, which all heads share."""
+    @property
+    def centred_rho_predicted(self) -> float: ...
+    @property
+    def rho_limit(self) -> float:
+        """Closed form averaged over normal queries."""
+    @property
+    def centred_rho_limit(self) -> float: ...
+
+class LatentRow:
+    """The dial is the head dimension. Variances are of the noise, exact given the inputs."""
+
+    @property
+    def law(self) -> LawRow: ...
+    @property
+    def n_heads(self) -> int: ...
+    @property
+    def mse(self) -> Part:
+        """squared_bias + design_variance + law.ensemble_variance."""
+    @property
+    def squared_bias(self) -> Part: ...
+    @property
+    def design_variance(self) -> Part:
+        """What the keys' positions add to the error beside the noise."""
+    @property
+    def mse_predicted(self) -> float: ...
+    @property
+    def squared_bias_predicted(self) -> float: ...
+    @property
+    def variance_predicted(self) -> float: ...
+    @property
+    def in_range(self) -> bool:
+        """V(1)^k <= sqrt(n), where the law for the variance holds."""
+
+class CombinerRow:
+    """One way to combine heads."""
+
+    @property
+    def mse(self) -> Part: ...
+    @property
+    def squared_bias(self) -> Part: ...
+    @property
+    def variance(self) -> Part: ...
+    @property
+    def squared_bias_predicted(self) -> float: ...
+
+class ForestRow:
+    """The dial is 1 - mtry / n_inputs."""
+
+    @property
+    def law(self) -> LawRow: ...
+    @property
+    def mtry(self) -> int: ...
+    @property
+    def mse(self) -> Part:
+        """Of the forest at the fixed points."""
+
+class ColonyRow:
+    """The dial is the exploration probability."""
+
+    @property
+    def law(self) -> LawRow: ...
+    @property
+    def estimate_correlation(self) -> Part:
+        """Of two scouts' estimates over the sites, unvisited ones as zero."""
+    @property
+    def visited(self) -> float:
+        """Share of scouts and sites."""
+    @property
+    def accuracy(self) -> Part:
+        """Share of searches whose most agreed site is the best."""
+    @property
+    def n_steps(self) -> float: ...
+
+class AngleFacts:
+    """What simulate_heads measured."""
+
+    @property
+    def rows(self) -> list[AngleRow]: ...
+    @property
+    def trend(self) -> Trend: ...
+
+class LatentFacts:
+    """What simulate_latents measured."""
+
+    @property
+    def rows(self) -> list[LatentRow]: ...
+    @property
+    def best(self) -> int:
+        """Head dimension of least measured mse."""
+    @property
+    def best_predicted(self) -> int:
+        """Head dimension of least predicted mse."""
+
+class AdditiveFacts:
+    """What simulate_additive measured."""
+
+    @property
+    def mean(self) -> CombinerRow:
+        """F = (1/H) sum_h f_h."""
+    @property
+    def sum(self) -> CombinerRow:
+        """F = sum_h f_h - (H - 1) ybar."""
+    @property
+    def head_variance(self) -> Part:
+        """Mean over the heads."""
+
+class ForestFacts:
+    """What simulate_forest measured."""
+
+    @property
+    def rows(self) -> list[ForestRow]: ...
+    @property
+    def trend(self) -> Trend: ...
+
+class ColonyFacts:
+    """What simulate_colony measured."""
+
+    @property
+    def rows(self) -> list[ColonyRow]: ...
+    @property
+    def trend(self) -> Trend: ...
+    @property
+    def estimate_trend(self) -> Trend:
+        """Of estimate_correlation."""
+
 def widen_bfloat16(array: Any) -> NDArray[np.float32]: ...
 def estimate(
     queries: Array,
@@ -187,3 +420,16 @@ def neighbour_noise_variance(x: Array, y: Vector, threads: int) -> Part: ...
 def decompose_replicates(predictions: list[Array], truth: Vector, weights: Vector) -> Decomposition: ...
 def linked_moments(predictions: list[Array], truth: Vector) -> LinkedMoments: ...
 def ambiguity(predictions: Array, y: Vector, weights: Vector) -> Ambiguity: ...
+def diverse_frames(
+    n_heads: int, head_dim: int, d: int, seed: int, tolerance: float, max_evaluations: int
+) -> tuple[Array, float, float, float, str, int]: ...
+def random_frames(n_heads: int, head_dim: int, d: int, seed: int) -> Array: ...
+def equal_angle_frames(n_heads: int, head_dim: int, cosine: float) -> Array: ...
+def tight_frame_exists(n_heads: int, head_dim: int, d: int) -> bool: ...
+def least_mean_overlap(n_heads: int, head_dim: int, d: int) -> float: ...
+def diversity_penalty(weights: Array, n_heads: int) -> tuple[float, Array]: ...
+def simulate_angles(options: AngleOptions, threads: int) -> AngleFacts: ...
+def simulate_latents(options: LatentOptions, threads: int) -> LatentFacts: ...
+def simulate_additive(options: AdditiveOptions, threads: int) -> AdditiveFacts: ...
+def simulate_forest(options: ForestOptions, threads: int) -> ForestFacts: ...
+def simulate_colony(options: ColonyOptions, threads: int) -> ColonyFacts: ...

@@ -141,3 +141,16 @@ def test_derivatives_of_the_leave_one_out_error(kernel: Any, shape: Any) -> None
         np.testing.assert_allclose(one, slope, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.by_log_bandwidth, expected[-2], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.by_weight, expected[-1], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(("heads", "k", "d"), [(2, 1, 3), (4, 3, 7), (6, 4, 9), (3, 2, 16)])
+def test_gradient_of_the_diversity_penalty(heads: int, k: int, d: int) -> None:
+    generator = torch.Generator().manual_seed(heads)
+    weights = torch.randn(heads, k, d, generator=generator, dtype=torch.float64, requires_grad=True)
+    bases = [torch.linalg.qr(w.T)[0] for w in weights]
+    pairs = [(u.T @ v).square().sum() / k for u, v in itertools.combinations(bases, 2)]
+    penalty = torch.stack(pairs).mean()
+    found = headspan.diversity_penalty(weights.detach())
+    assert found.value == pytest.approx(penalty.item(), rel=1e-12)
+    expected = torch.autograd.grad(penalty, weights)[0].numpy()
+    np.testing.assert_allclose(found.gradient, expected, rtol=1e-9, atol=1e-13)
