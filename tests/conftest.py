@@ -75,6 +75,12 @@ def check_simulate_schema() -> Callable[[dict[str, Any]], None]:
     return checker_of(command.SIMULATE_SCHEMA)
 
 
+@pytest.fixture(scope="session")
+def check_decompose_schema() -> Callable[[dict[str, Any]], None]:
+    """Asserts that a document keeps to docs/decompose.schema.json."""
+    return checker_of(command.DECOMPOSE_SCHEMA)
+
+
 @pytest.fixture
 def llama(tmp_path: Path) -> families.Checkpoint:
     """A small grouped-query model, not yet written."""

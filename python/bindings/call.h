@@ -30,5 +30,6 @@ void bind_nw(nanobind::module_& module);
 void bind_ensemble(nanobind::module_& module);
 void bind_subspace(nanobind::module_& module);
 void bind_experiments(nanobind::module_& module);
+void bind_ensemble_weights(nanobind::module_& module);
 
 }  // namespace headspan::python

@@ -12,4 +12,5 @@ NB_MODULE(_core, module) {
   headspan::python::bind_ensemble(module);
   headspan::python::bind_subspace(module);
   headspan::python::bind_experiments(module);
+  headspan::python::bind_ensemble_weights(module);
 }

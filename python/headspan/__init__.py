@@ -1,9 +1,9 @@
 """headspan: attention heads as Nadaraya-Watson estimators.
 
 Estimates and attention with their effective sample sizes, exact covariances between heads, smoothing scores and
-bandwidths, the decomposition of an ensemble's error into bias, variance and covariance, frames that make heads diverse,
-and simulated ensembles. Functions take numpy arrays or any DLPack array in CPU memory, run without the interpreter lock,
-can be interrupted with Ctrl-C, and give the same bits for any number of threads.
+bandwidths, the decomposition of an ensemble's error into bias, variance and covariance, weights of its members, frames
+that make heads diverse, and simulated ensembles. Functions take numpy arrays or any DLPack array in CPU memory, run
+without the interpreter lock, can be interrupted with Ctrl-C, and give the same bits for any number of threads.
 """
 
 from ._attention import Attention, attention, weight_covariance
@@ -14,10 +14,16 @@ from ._core import (
     AngleFacts,
     ColonyFacts,
     Decomposition,
+    Exchangeability,
+    FamilyFit,
+    FittedWeights,
     ForestFacts,
     LatentFacts,
     LinkedMoments,
     Part,
+    PredictionFacts,
+    Shrunk,
+    Weighting,
 )
 from ._decomposition import (
     ambiguity,
@@ -51,10 +57,26 @@ from ._regression import (
     select_bandwidth,
     smoother_scores,
 )
+from ._weights import (
+    FAMILIES,
+    decompose_predictions,
+    error_second_moments,
+    exchangeability,
+    exchangeability_test,
+    family_weights,
+    fit_family,
+    ledoit_wolf,
+    monotone_weights,
+    optimal_weights,
+    risk,
+    simplex_weights,
+    structure_loss,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "FAMILIES",
     "KERNELS",
     "AdditiveFacts",
     "Ambiguity",
@@ -68,36 +90,54 @@ __all__ = [
     "DiversityPenalty",
     "EnsembleLoo",
     "Estimate",
+    "Exchangeability",
+    "FamilyFit",
+    "FittedWeights",
     "ForestFacts",
     "HeadsEstimate",
     "LatentFacts",
     "LinkedMoments",
     "Part",
+    "PredictionFacts",
+    "Shrunk",
     "SmootherScores",
+    "Weighting",
     "__version__",
     "ambiguity",
     "attention",
     "decompose",
+    "decompose_predictions",
     "decompose_replicates",
     "diverse_frames",
     "diversity_penalty",
     "ensemble_loo",
     "equal_angle_frames",
+    "error_second_moments",
     "estimate_heads",
+    "exchangeability",
+    "exchangeability_test",
+    "family_weights",
+    "fit_family",
     "least_mean_overlap",
     "leave_one_out_covariance",
+    "ledoit_wolf",
     "linked_moments",
+    "monotone_weights",
     "nadaraya_watson",
     "neighbour_noise_variance",
+    "optimal_weights",
     "random_frames",
     "residual_noise_variance",
+    "risk",
     "select_bandwidth",
+    "simplex_weights",
     "simulate_additive",
     "simulate_colony",
     "simulate_forest",
     "simulate_heads",
     "simulate_latents",
     "smoother_scores",
+    "structure_loss",
     "tight_frame_exists",
     "weight_covariance",
 ]

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cli/audit.h"
+#include "cli/decompose.h"
 #include "cli/exit_code.h"
 #include "cli/nw.h"
 #include "cli/outputs.h"
@@ -29,6 +30,7 @@ constexpr const char* kFooter = R"(Examples:
   headspan nw faithful.csv --x eruptions --y waiting
   headspan plan --budget 512 --n 1e5 --noise 1 --bias exponential:1,0.5
   headspan simulate colony
+  headspan decompose predictions.csv --truth y
   headspan nw --help
 
 Exit codes:
@@ -64,6 +66,7 @@ int parse_and_run(int argc, char** argv) {
   add_nw_command(app, run);
   add_plan_command(app, run);
   add_simulate_command(app, run);
+  add_decompose_command(app, run);
   // Otherwise the parser only says that a command is missing.
   const auto is_named = [&](const CLI::App* command) { return command->check_name(argv[1]); };
   if (argc > 1 && argv[1][0] != '-' && std::as_const(app).get_subcommands(is_named).empty())

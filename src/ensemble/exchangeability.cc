@@ -25,36 +25,39 @@ Exchangeability means_of(MatrixView m) {
   return out;
 }
 
-/// Per entry and point, the product of two errors less the mean product of its kind (diagonal or not).
+/// Per entry and group of points, the mean product of two errors less that of its kind (diagonal or not).
 struct Products {
-  Matrix mean, mean2;  // [H, H] over the points; the lower triangle is filled
+  Matrix mean, mean2;  // [H, H] over the groups, by their size; the lower triangle is filled
+  double n_points = 0.0, n_groups = 0.0;
 
-  explicit Products(MatrixView errors) : mean(Matrix::Zero(errors.rows(), errors.rows())), mean2(mean) {
-    const double h = static_cast<double>(errors.rows());
-    for (Index i = 0; i < errors.cols(); ++i) {
-      const Vector e = errors.col(i);
-      const double squares = e.squaredNorm(), sum = e.sum();
-      const double own = squares / h, other = (sum * sum - squares) / (h * (h - 1.0));
-      for (Index a = 0; a < e.size(); ++a)
-        for (Index b = 0; b <= a; ++b) {
-          const double off = e[a] * e[b] - (a == b ? own : other);
-          mean(a, b) += off;
-          mean2(a, b) += off * off;
-        }
-    }
-    mean /= static_cast<double>(errors.cols());
-    mean2 /= static_cast<double>(errors.cols());
+  explicit Products(Index n_members) : mean(Matrix::Zero(n_members, n_members)), mean2(mean) {}
+
+  void add(const Matrix& sum, double size) {
+    const double h = static_cast<double>(sum.rows()), own = sum.trace() / h;
+    const double other = (sum.sum() - sum.trace()) / (h * (h - 1.0));
+    for (Index a = 0; a < sum.rows(); ++a)
+      for (Index b = 0; b <= a; ++b) {
+        const double off = sum(a, b) - (a == b ? own : other);
+        mean(a, b) += off;
+        mean2(a, b) += off * off / size;
+      }
+    n_points += size;
+    n_groups += 1.0;
+  }
+  void finish() {
+    mean /= n_points;
+    mean2 /= n_points;
   }
 };
 
 /// Two-sided, of the largest mean in units of its standard error, adjusted for the number of entries. For two
 /// members there is one off-diagonal entry, always at its mean, so it counts for nothing.
-double adjusted_p(const Products& products, Index n_points, double scale) {
-  const double n = static_cast<double>(n_points);
+double adjusted_p(const Products& products, double scale) {
   double most = 0.0, n_entries = 0.0;
   for (Index a = 0; a < products.mean.rows(); ++a)
     for (Index b = 0; b <= a; ++b) {
-      const double off = products.mean(a, b), variance = (products.mean2(a, b) - off * off) / (n - 1.0);
+      const double off = products.mean(a, b), spread = products.mean2(a, b) - off * off;
+      const double variance = spread / (products.n_groups - 1.0);
       const bool is_rounding = std::sqrt(products.mean2(a, b)) <= kRounding * scale;
       if (is_rounding || (a != b && products.mean.rows() == 2)) continue;
       n_entries += 1.0;
@@ -62,7 +65,7 @@ double adjusted_p(const Products& products, Index n_points, double scale) {
     }
   if (n_entries == 0.0) return 1.0;
   if (std::isinf(most)) return 0.0;
-  const boost::math::students_t law(n - 1.0);
+  const boost::math::students_t law(products.n_groups - 1.0);
   return std::min(1.0, 2.0 * n_entries * boost::math::cdf(boost::math::complement(law, most)));
 }
 
@@ -77,12 +80,35 @@ Exchangeability exchangeability(MatrixView m, double tolerance) {
   return out;
 }
 
-Exchangeability test_exchangeability(MatrixView errors, double level) {
+Exchangeability exchangeability_test(MatrixView errors, double level) {
   if (errors.size() == 0) throw ArgumentError("errors: at least one member and one point wanted");
-  const Matrix m = error_second_moments(errors, Vector::Zero(errors.cols()));
-  if (errors.rows() < 2 || errors.cols() < 3) return exchangeability(m, kExactTolerance);
+  std::vector<Matrix> sums;
+  for (Index i = 0; i < errors.cols(); ++i) {
+    const Vector e = errors.col(i);
+    sums.emplace_back(e * e.transpose());
+  }
+  return exchangeability_test(sums, std::vector<Index>(sums.size(), 1), level);
+}
+
+Exchangeability exchangeability_test(const std::vector<Matrix>& sums, const std::vector<Index>& n_points,
+                                     double level) {
+  if (sums.empty() || sums.size() != n_points.size())
+    throw ArgumentError("sums: one matrix and one number of points for every group wanted");
+  Matrix m = Matrix::Zero(sums.front().rows(), sums.front().cols());
+  double n = 0.0;
+  for (std::size_t g = 0; g < sums.size(); ++g) {
+    if (n_points[g] < 1 || sums[g].rows() != m.rows() || sums[g].cols() != m.rows() || !sums[g].allFinite())
+      throw ArgumentError("sums: finite, square and of one size wanted, over one point or more each");
+    m += sums[g];
+    n += static_cast<double>(n_points[g]);
+  }
+  m /= n;
+  if (m.rows() < 2 || sums.size() < 3) return exchangeability(m, kExactTolerance);
+  Products products(m.rows());
+  for (std::size_t g = 0; g < sums.size(); ++g) products.add(sums[g], static_cast<double>(n_points[g]));
+  products.finish();
   Exchangeability out = means_of(m);
-  out.p = adjusted_p(Products(errors), errors.cols(), out.diagonal);
+  out.p = adjusted_p(products, out.diagonal);
   out.holds = *out.p >= level;
   return out;
 }

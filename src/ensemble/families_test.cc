@@ -133,23 +133,23 @@ Matrix errors_of(Index n_members, Index n, double first, std::uint64_t seed) {
 TEST(TestExchangeability, RejectsAlikeMembersSeldomAndOthersSurely) {
   int n_rejected = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed)
-    n_rejected += test_exchangeability(errors_of(6, 200, 1.0, seed)).holds ? 0 : 1;
+    n_rejected += exchangeability_test(errors_of(6, 200, 1.0, seed)).holds ? 0 : 1;
   // 20 expected at level .05 if the bound were sharp; squares of normals have somewhat longer tails than t.
   EXPECT_LE(n_rejected, 36);
   EXPECT_GE(n_rejected, 1);
   for (std::uint64_t seed = 0; seed < 20; ++seed)
-    EXPECT_FALSE(test_exchangeability(errors_of(6, 400, 2.0, seed)).holds);
+    EXPECT_FALSE(exchangeability_test(errors_of(6, 400, 2.0, seed)).holds);
 }
 
 TEST(TestExchangeability, OfDegenerateErrors) {
-  EXPECT_TRUE(test_exchangeability(Matrix::Ones(3, 10)).holds);
-  EXPECT_EQ(*test_exchangeability(errors_of(1, 10, 1.0, 0).replicate(4, 1)).p, 1.0);
-  EXPECT_TRUE(test_exchangeability(errors_of(1, 10, 1.0, 0)).holds);
-  EXPECT_FALSE(test_exchangeability(errors_of(4, 2, 1.0, 0)).p.has_value());
+  EXPECT_TRUE(exchangeability_test(Matrix::Ones(3, 10)).holds);
+  EXPECT_EQ(*exchangeability_test(errors_of(1, 10, 1.0, 0).replicate(4, 1)).p, 1.0);
+  EXPECT_TRUE(exchangeability_test(errors_of(1, 10, 1.0, 0)).holds);
+  EXPECT_FALSE(exchangeability_test(errors_of(4, 2, 1.0, 0)).p.has_value());
   Matrix constant = Matrix::Ones(2, 10);
   constant.row(1).setConstant(2.0);
-  EXPECT_FALSE(test_exchangeability(constant).holds);
-  EXPECT_THROW(test_exchangeability(Matrix(0, 3)), ArgumentError);
+  EXPECT_FALSE(exchangeability_test(constant).holds);
+  EXPECT_THROW(exchangeability_test(Matrix(0, 3)), ArgumentError);
 }
 
 }  // namespace

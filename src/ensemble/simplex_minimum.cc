@@ -11,8 +11,6 @@ namespace {
 
 // A member enters where its slope is smaller by more than rounding of M a.
 constexpr double kSlopeTolerance = 1e-13;
-// Added to the diagonal where the minimum is not unique: far above rounding, far below what anyone estimates.
-constexpr double kTieBreak = 1e-9;
 
 /// A point of the simplex that is the minimum over its own support, made better one member at a time.
 class ActiveSet {
@@ -103,10 +101,6 @@ std::vector<Index> indifferent(MatrixView m, const Vector& a) {
 SimplexMinimum minimize_on_simplex(MatrixView m) {
   SimplexMinimum out{ActiveSet(m).minimum()};
   out.singular = face_minimum(m, indifferent(m, out.at)).singular;
-  if (!out.singular) return out;
-  Matrix steeper = m;
-  steeper.diagonal().array() += kTieBreak * m.cwiseAbs().maxCoeff();
-  out.at = ActiveSet(steeper).minimum();
   return out;
 }
 

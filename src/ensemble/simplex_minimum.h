@@ -7,7 +7,7 @@ namespace headspan::ensemble {
 
 struct SimplexMinimum {
   Vector at;
-  bool singular = false;  // others are as good; given is the one of least norm, to about 1e-7
+  bool singular = false;  // others are as good
 };
 
 /// Minimises a^T M a by an active set. M is symmetric; ArgumentError where it curves downwards on a face that

@@ -71,7 +71,9 @@ class Mixtures {
           fmt::format("greatest_norm2: {} is below 1/H = {}, which equal weights have and no others "
                       "of sum one can go below",
                       *greatest_norm2, equal));
-    const SimplexMinimum free = at_ridge(0.0);
+    SimplexMinimum free = at_ridge(0.0);
+    // Of many minima the closest to uniform: the limit of a ridge that vanishes, to about 1e-7.
+    if (free.singular) free.at = at_ridge(kTieBreak * m_.cwiseAbs().maxCoeff()).at;
     const double norm2 = (corners_ * free.at).squaredNorm();
     if (!greatest_norm2 || norm2 <= *greatest_norm2) return weighting(free, 0.0);
     const double ridge = ridge_for(*greatest_norm2);
@@ -116,6 +118,8 @@ class Mixtures {
   }
 
   static constexpr double kLargestRidge = 1e8, kRidgeStep = 8.0;
+  // Far above rounding, far below what anyone estimates.
+  static constexpr double kTieBreak = 1e-9;
   static constexpr std::uintmax_t kMostSteps = 100;
 
   Matrix m_, corners_;

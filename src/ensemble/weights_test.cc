@@ -162,10 +162,20 @@ TEST(SimplexWeights, AreTheOptimalOnesWhereThoseAreNotNegative) {
 }
 
 TEST(SimplexWeights, OfIdenticalMembersAreEqualAndSaySo) {
-  const Weighting found = simplex_weights(Matrix::Constant(4, 4, 2.0));
+  for (const auto& weights : {simplex_weights, monotone_weights}) {
+    const Weighting found = weights(Matrix::Constant(4, 4, 2.0), std::nullopt);
+    EXPECT_EQ(found.status, WeightsStatus::singular);
+    EXPECT_TRUE(found.weights.isApprox(Vector::Constant(4, 0.25), 1e-6)) << found.weights.transpose();
+    EXPECT_NEAR(found.risk, 2.0, 1e-15);
+  }
+}
+
+TEST(MonotoneWeights, AreClosestToUniformWhereTheFirstMembersAreCopies) {
+  const Matrix m = Eigen::Vector2d(1.0, 3.0).asDiagonal();
+  const std::vector<Index> copied = {0, 0, 1, 1};
+  const Weighting found = monotone_weights(m(copied, copied));
   EXPECT_EQ(found.status, WeightsStatus::singular);
-  EXPECT_TRUE(found.weights.isApprox(Vector::Constant(4, 0.25), 1e-6));
-  EXPECT_NEAR(found.risk, 2.0, 1e-15);
+  EXPECT_TRUE(found.weights.isApprox(Eigen::Vector4d(0.375, 0.375, 0.125, 0.125), 1e-6));
 }
 
 TEST(SimplexWeights, OfMoreMembersThanPointsAreNoWorseThanTheBestMember) {

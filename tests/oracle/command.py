@@ -17,6 +17,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent.parent
 BINARY = Path(os.environ.get("HEADSPAN_BIN", REPOSITORY / "build/release/bin/headspan"))
 SCHEMA = REPOSITORY / "docs/audit.schema.json"
 NW_SCHEMA = REPOSITORY / "docs/nw.schema.json"
+DECOMPOSE_SCHEMA = REPOSITORY / "docs/decompose.schema.json"
 PLAN_SCHEMA = REPOSITORY / "docs/plan.schema.json"
 SIMULATE_SCHEMA = REPOSITORY / "docs/simulate.schema.json"
 CHECKPOINTS = REPOSITORY.parent / "shared/checkpoints"
@@ -79,6 +80,14 @@ def plan(*arguments: object, codes: Sequence[int] = (0,)) -> Document:
 def simulate(*arguments: object, codes: Sequence[int] = (0,)) -> Document:
     """The JSON document of `headspan simulate`."""
     result = run("simulate", *arguments, "--json", "-")
+    assert result.code in codes, f"exit code {result.code}: {result.err}"
+    document: Document = json.loads(result.out)
+    return document
+
+
+def decompose(predictions: object, *arguments: object, codes: Sequence[int] = (0,), **others: Any) -> Document:
+    """The JSON document of `headspan decompose PREDICTIONS`."""
+    result = run("decompose", predictions, "--json", "-", *arguments, **others)
     assert result.code in codes, f"exit code {result.code}: {result.err}"
     document: Document = json.loads(result.out)
     return document

@@ -66,7 +66,13 @@ Exchangeability exchangeability(MatrixView m, double tolerance = 1e-9);
 /// number of entries) with `level`. Not to hold is a finding; to hold may only mean that
 /// there are few points. p is empty, and the tolerance of the exact test applies, for fewer than three points
 /// or one member. Throws ArgumentError on no member or point, or what is not finite. Cost O(n H^2).
-Exchangeability test_exchangeability(MatrixView errors, double level = 0.05);
+Exchangeability exchangeability_test(MatrixView errors, double level = 0.05);
+
+/// The same of sums of e e^T [H, H] over independent groups of points, n_points of them each: for many
+/// points, or errors that are alike within a group. Throws ArgumentError on shapes that disagree, empty
+/// groups, and what is not finite. Cost O(groups x H^2).
+Exchangeability exchangeability_test(const std::vector<Matrix>& sums, const std::vector<Index>& n_points,
+                                     double level = 0.05);
 
 /// What weights of sum one lose against equal ones where all members are alike: (diagonal - off_diagonal)
 /// (|a|^2 - 1/H), which is v (1 - rho) (|a|^2 - 1/H) and never negative.
