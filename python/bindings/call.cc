@@ -2,8 +2,14 @@
 
 namespace headspan::python {
 
-bool signal_raised() {
+bool raised(const std::optional<std::function<void()>>& progress) {
   const nanobind::gil_scoped_acquire locked;
+  try {
+    if (progress) (*progress)();
+  } catch (nanobind::python_error& error) {
+    error.restore();
+    return true;
+  }
   return PyErr_CheckSignals() != 0;
 }
 

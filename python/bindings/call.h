@@ -4,25 +4,35 @@
 
 #include <nanobind/nanobind.h>
 
+#include <functional>
+#include <optional>
+
 #include "headspan/numeric/parallel.h"
 
 namespace headspan::python {
 
-/// Whether Python has a signal handler that raised; takes the interpreter lock.
-bool signal_raised();
+/// Whether Python has a signal handler that raised, or `progress`, which is called first; takes the
+/// interpreter lock. The exception is left for Python.
+bool raised(const std::optional<std::function<void()>>& progress);
 
-/// work() with `threads` threads, 0 for all cores. A Python exception raised by a signal handler meanwhile,
-/// such as KeyboardInterrupt, ends it. Work may not touch Python objects.
+/// work() with `threads` threads, 0 for all cores. A Python exception raised meanwhile by a signal handler,
+/// such as KeyboardInterrupt, or by `progress`, which is called between two pieces of work and at most every
+/// 50 ms, ends it. Work may not touch Python objects.
 template <class Work>
-auto call(int threads, const Work& work) {
+auto call(int threads, const std::optional<std::function<void()>>& progress, const Work& work) {
   try {
     const nanobind::gil_scoped_release unlocked;
     const ThreadLimit limit(threads);
-    const InterruptionCheck check(signal_raised);
+    const InterruptionCheck check([&] { return raised(progress); });
     return work();
   } catch (const Interrupted&) {
     throw nanobind::python_error();
   }
+}
+
+template <class Work>
+auto call(int threads, const Work& work) {
+  return call(threads, std::nullopt, work);
 }
 
 void bind_numeric(nanobind::module_& module);
@@ -31,5 +41,6 @@ void bind_ensemble(nanobind::module_& module);
 void bind_subspace(nanobind::module_& module);
 void bind_experiments(nanobind::module_& module);
 void bind_ensemble_weights(nanobind::module_& module);
+void bind_estimator(nanobind::module_& module);
 
 }  // namespace headspan::python

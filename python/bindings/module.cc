@@ -13,4 +13,5 @@ NB_MODULE(_core, module) {
   headspan::python::bind_subspace(module);
   headspan::python::bind_experiments(module);
   headspan::python::bind_ensemble_weights(module);
+  headspan::python::bind_estimator(module);
 }

@@ -4,7 +4,12 @@ Estimates and attention with their effective sample sizes, exact covariances bet
 bandwidths, the decomposition of an ensemble's error into bias, variance and covariance, weights of its members, frames
 that make heads diverse, and simulated ensembles. Functions take numpy arrays or any DLPack array in CPU memory, run
 without the interpreter lock, can be interrupted with Ctrl-C, and give the same bits for any number of threads.
+
+MultiHeadNWRegressor and MultiHeadNWClassifier, for tables, are scikit-learn estimators: they need the extra
+`headspan[sklearn]`, which nothing else here does.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from ._attention import Attention, attention, weight_covariance
 from ._core import (
@@ -72,6 +77,10 @@ from ._weights import (
     simplex_weights,
     structure_loss,
 )
+
+if TYPE_CHECKING:
+    from ._estimator import MultiHeadNWClassifier as MultiHeadNWClassifier
+    from ._estimator import MultiHeadNWRegressor as MultiHeadNWRegressor
 
 __version__ = "0.1.0"
 
@@ -141,3 +150,22 @@ __all__ = [
     "tight_frame_exists",
     "weight_covariance",
 ]
+
+_ESTIMATORS = ("MultiHeadNWClassifier", "MultiHeadNWRegressor")
+
+
+def __getattr__(name: str) -> Any:
+    """The estimators, imported when they are first asked for."""
+    if name not in _ESTIMATORS:
+        raise AttributeError(f"module 'headspan' has no attribute {name!r}")
+    try:
+        from . import _estimator
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"headspan.{name} needs scikit-learn, and {error.name} is not installed: pip install 'headspan[sklearn]'"
+        ) from error
+    return getattr(_estimator, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ESTIMATORS})

@@ -1,5 +1,6 @@
 """The compiled part. Its arguments have their final type and layout; python/bindings says more."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -456,6 +457,39 @@ class PredictionFacts:
     @property
     def n_bootstrap(self) -> int: ...
 
+class FitOptions:
+    heads: str
+    combiner: str
+    n_heads: int
+    head_dim: int
+    trend: bool
+    shrinkage: float
+    diversity_penalty: float
+    iterations: int
+    seed: int
+    n_folds: int
+    learn_rows: int
+    def __init__(self) -> None: ...
+
+class TableModel:
+    """A fitted regression; pickles as a dict of numbers and arrays."""
+
+    def predict(self, x: Array, threads: int) -> tuple[Vector, Vector, NDArray[np.bool_]]:
+        """Values, n_eff, extrapolated."""
+    def intervals(self, x: Array, coverage: float, threads: int) -> tuple[Vector, Vector]: ...
+    def deviation(self, x: Array, threads: int) -> Vector: ...
+    def __getstate__(self) -> dict[str, Any]: ...
+    def __setstate__(self, state: dict[str, Any]) -> None: ...
+
+class ClassModel:
+    """A fitted classification; pickles as a dict of numbers and arrays."""
+
+    @property
+    def n_evaluations(self) -> int: ...
+    def probabilities(self, x: Array, threads: int) -> Vector: ...
+    def __getstate__(self) -> dict[str, Any]: ...
+    def __setstate__(self, state: dict[str, Any]) -> None: ...
+
 def widen_bfloat16(array: Any) -> NDArray[np.float32]: ...
 def estimate(
     queries: Array,
@@ -584,3 +618,22 @@ def fit_family(m: Array, family: str) -> FamilyFit: ...
 def exchangeability(m: Array, tolerance: float) -> Exchangeability: ...
 def exchangeability_test(errors: Array, level: float) -> Exchangeability: ...
 def structure_loss(alike: Exchangeability, weights: Vector) -> float: ...
+def fit_table(
+    x: Array,
+    y: Vector,
+    row_weight: Vector,
+    options: FitOptions,
+    threads: int,
+    progress: Callable[[], None] | None,
+) -> tuple[TableModel, Vector, int]:
+    """The model, the left-out prediction of every row, evaluations."""
+
+def fit_classes(
+    x: Array,
+    label: list[int],
+    n_classes: int,
+    row_weight: Vector,
+    options: FitOptions,
+    threads: int,
+    progress: Callable[[], None] | None,
+) -> ClassModel: ...

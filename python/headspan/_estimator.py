@@ -1,0 +1,296 @@
+"""Multi-head Nadaraya-Watson regression and classification of tables, as scikit-learn estimators."""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import joblib
+import narwhals.stable.v2 as narwhals
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from . import _core
+
+HeadKind = Literal["random", "principal", "learned", "diagonal"]
+Combiner = Literal["mean", "sum", "simplex", "least_squares"]
+FloatArray = NDArray[np.float64]
+
+_LARGEST_SEED = np.iinfo(np.int32).max
+_SECONDS_BETWEEN_LINES = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """What predictions at m points rest on."""
+
+    n_eff: FloatArray
+    """[m] training rows that a head's mean is worth there, 1 / sum_i w_i^2, averaged over the heads."""
+    extrapolated: NDArray[np.bool_]
+    """[m] no training row is near: the point is lonelier than every training row was when left out."""
+
+
+class _MultiHead(BaseEstimator):
+    """What regression and classification share: parameters, checks of input, threads, progress."""
+
+    def _options(self, n_folds: int) -> _core.FitOptions:
+        options = _core.FitOptions()
+        for name, kind in _PARAMETERS.items():
+            value = getattr(self, name)
+            try:
+                setattr(options, name, kind(value))
+            except TypeError as error:
+                raise TypeError(f"{name}: {_WANTED[kind]} wanted, it is {value!r}") from error
+        options.n_folds = n_folds
+        options.seed = _seed(self.random_state)
+        return options
+
+    def _threads(self) -> int:
+        """As joblib counts them, but all cores for None; one within a worker of joblib, whose cores are taken."""
+        return int(joblib.effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs))
+
+    def _rows(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        rows: FloatArray = validate_data(self, _numeric(X), reset=False, dtype=np.float64, order="C")
+        return rows
+
+    def _progress(self, shape: tuple[int, ...]) -> Callable[[], None] | None:
+        return _Progress(type(self).__name__, shape) if self.verbose else None
+
+    def _say(self, text: str) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {text}", flush=True)
+
+
+class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
+    """Regression by several Nadaraya-Watson heads: F(x) = trend + sum_h a_h f_h(x).
+
+    Each head is a weighted mean of training targets, with weights that fall with the distance in a projection of
+    the standardised columns that is learned by the leave-one-out error. Intervals and standard deviations come from
+    rows that a fit did not see.
+
+    heads: "learned", projections of least leave-one-out error; "diagonal", one learned bandwidth per column;
+    "random", orthogonal blocks; "principal", blocks of principal components.
+    combiner: "sum", every head smooths what those before it left over, times `shrinkage`; "mean"; "simplex",
+    non-negative weights of sum one; "least_squares", shrunk towards equal weights.
+    n_heads, head_dim: how many, each of how many dimensions. trend: a linear trend (ridge) first.
+    diversity_penalty: times the mean overlap of the heads' subspaces. iterations: evaluations of the leave-one-out
+    error per learned head; few of them guard against learning noise.
+    n_folds: of the refits that give intervals and standard deviations; 0 for none, which saves their time.
+    learn_rows: heads are learned on a random sample of so many rows; they smooth all rows.
+    random_state: an integer (the default, so that equal calls give equal results), a numpy RandomState, or None.
+    n_jobs: threads, which change no bit of the result; None or -1 for all cores. verbose: progress once a second.
+
+    Attributes: classes as scikit-learn names them (n_features_in_, feature_names_in_), loo_prediction_ [rows], the
+    prediction of every row by all others (NaN for rows of weight 0), n_evaluations_ of the leave-one-out error.
+    """
+
+    def __init__(
+        self,
+        heads: HeadKind = "learned",
+        combiner: Combiner = "sum",
+        *,
+        n_heads: int = 8,
+        head_dim: int = 4,
+        trend: bool = False,
+        shrinkage: float = 0.5,
+        diversity_penalty: float = 0.0,
+        iterations: int = 30,
+        n_folds: int = 5,
+        learn_rows: int = 2000,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.heads = heads
+        self.combiner = combiner
+        self.n_heads = n_heads
+        self.head_dim = head_dim
+        self.trend = trend
+        self.shrinkage = shrinkage
+        self.diversity_penalty = diversity_penalty
+        self.iterations = iterations
+        self.n_folds = n_folds
+        self.learn_rows = learn_rows
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """X: [rows, columns] of numbers, an array or a pandas, polars or Arrow table; y: [rows].
+
+        sample_weight: [rows] how often each row counts: a row of weight 2 is two rows, in leave-one-out and folds
+        too. Raises ValueError on NaN, infinity, text, sizes that disagree or parameters outside their ranges.
+        """
+        rows, target = validate_data(self, _numeric(X), y, dtype=np.float64, order="C", y_numeric=True)
+        target = np.ascontiguousarray(target, dtype=np.float64)
+        weight = _weights(sample_weight, rows)
+        options = self._options(_integer("n_folds", self.n_folds))
+        start = time.monotonic()
+        self.model_, self.loo_prediction_, self.n_evaluations_ = _core.fit_table(
+            rows, target, weight, options, self._threads(), self._progress(rows.shape)
+        )
+        self._say(f"{self.n_evaluations_} evaluations in {time.monotonic() - start:.1f} s")
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
+        """[m] predictions; with return_std also the standard deviation [m] of new targets about them."""
+        rows = self._rows(X)
+        threads = self._threads()
+        value = self.model_.predict(rows, threads)[0]
+        return (value, self.model_.deviation(rows, threads)) if return_std else value
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends [m] of intervals that hold a new target with probability `coverage`.
+
+        CV+, from residuals of rows that a fit did not see: finite-sample coverage without assumptions on the noise,
+        as long as new rows are like those of the fit. Infinite where there are too few rows for the coverage.
+        """
+        rows = self._rows(X)
+        return self.model_.intervals(rows, float(coverage), self._threads())
+
+    def support(self, X: Any) -> Support:
+        """What the predictions at X rest on."""
+        rows = self._rows(X)
+        _, n_eff, extrapolated = self.model_.predict(rows, self._threads())
+        return Support(n_eff, extrapolated)
+
+
+class MultiHeadNWClassifier(ClassifierMixin, _MultiHead):
+    """Classification by the regressions of class indicators.
+
+    One regression as by MultiHeadNWRegressor for every class (two classes need one), of the number that is 1 in its
+    rows; the probabilities are the nearest ones to their predictions, with one row's worth of the classes' shares
+    mixed in, so that no class seen in training is impossible. Parameters as there.
+
+    Attributes: classes_, n_features_in_, feature_names_in_, n_evaluations_.
+    """
+
+    def __init__(
+        self,
+        heads: HeadKind = "learned",
+        combiner: Combiner = "sum",
+        *,
+        n_heads: int = 8,
+        head_dim: int = 4,
+        trend: bool = False,
+        shrinkage: float = 0.5,
+        diversity_penalty: float = 0.0,
+        iterations: int = 30,
+        learn_rows: int = 2000,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.heads = heads
+        self.combiner = combiner
+        self.n_heads = n_heads
+        self.head_dim = head_dim
+        self.trend = trend
+        self.shrinkage = shrinkage
+        self.diversity_penalty = diversity_penalty
+        self.iterations = iterations
+        self.learn_rows = learn_rows
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """As MultiHeadNWRegressor.fit(), with y: [rows] the classes, numbers or words."""
+        rows, target = validate_data(self, _numeric(X), y, dtype=np.float64, order="C")
+        check_classification_targets(target)
+        weight = _weights(sample_weight, rows)
+        self.classes_, label = np.unique(target, return_inverse=True)
+        start = time.monotonic()
+        self.model_ = _core.fit_classes(
+            rows, label.tolist(), len(self.classes_), weight, self._options(0), self._threads(),
+            self._progress(rows.shape),
+        )  # fmt: skip
+        self.n_evaluations_ = self.model_.n_evaluations
+        self._say(f"{self.n_evaluations_} evaluations in {time.monotonic() - start:.1f} s")
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """[m, classes] probabilities, columns as in classes_."""
+        rows = self._rows(X)
+        return self.model_.probabilities(rows, self._threads())
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """[m] the most probable classes."""
+        probability = self.predict_proba(X)
+        most: NDArray[Any] = self.classes_[np.argmax(probability, axis=1)]
+        return most
+
+
+def _integer(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError as error:
+        raise TypeError(f"{name}: an integer wanted, it is {value!r}") from error
+
+
+_PARAMETERS: dict[str, Callable[[Any], Any]] = {
+    "heads": str,
+    "combiner": str,
+    "n_heads": operator.index,
+    "head_dim": operator.index,
+    "trend": bool,
+    "shrinkage": float,
+    "diversity_penalty": float,
+    "iterations": operator.index,
+    "learn_rows": operator.index,
+}
+_WANTED = {str: "a word", operator.index: "an integer", bool: "True or False", float: "a number"}
+
+
+def _seed(random_state: Any) -> int:
+    """An integer stands for itself, so that the same seed gives the same fit here and on the command line."""
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"random_state: not negative, it is {random_state}")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(_LARGEST_SEED))
+
+
+def _weights(sample_weight: ArrayLike | None, rows: FloatArray) -> FloatArray:
+    """An empty vector for None."""
+    if sample_weight is None:
+        return np.empty(0)
+    weight: FloatArray = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    return np.ascontiguousarray(weight)
+
+
+def _numeric(X: Any) -> Any:
+    """X, once it is known that no column of a table holds what is no number."""
+    if narwhals.dependencies.is_into_dataframe(X):
+        schema = narwhals.from_native(X).schema
+        for name, dtype in schema.items():
+            # A pandas column of objects may hold numbers; scikit-learn looks.
+            if not (dtype.is_numeric() or dtype in (narwhals.Boolean, narwhals.Object, narwhals.Unknown)):
+                raise ValueError(
+                    f"X: column {name!r} is of type {dtype}, numbers are wanted; encode it first, for one with "
+                    "sklearn.preprocessing.OneHotEncoder, or leave it out"
+                )
+    return X
+
+
+class _Progress:
+    """Prints how long a fit has taken, once a second."""
+
+    def __init__(self, name: str, shape: tuple[int, ...]) -> None:
+        self._what = f"[{name}] fitting {shape[0]} rows of {shape[1]} columns"
+        self._start = time.monotonic()
+        self._next = self._start + _SECONDS_BETWEEN_LINES
+
+    def __call__(self) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            print(f"{self._what}: {now - self._start:.0f} s", flush=True)
+            self._next = now + _SECONDS_BETWEEN_LINES

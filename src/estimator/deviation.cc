@@ -1,0 +1,33 @@
+#include "headspan/estimator/deviation.h"
+
+#include "estimator/standardise.h"
+#include "headspan/numeric/error.h"
+
+namespace headspan::estimator {
+namespace {
+
+/// [K] rows that each fold's member did not see, by frequency.
+Vector rows_unseen(const Model& model) {
+  Vector out = Vector::Zero(std::ssize(model.folds));
+  for (std::size_t i = 0; i < model.fold_of_row.size(); ++i)
+    out[model.fold_of_row[i]] += model.frequency[static_cast<Index>(i)];
+  return out;
+}
+
+}  // namespace
+
+Vector predictive_deviation(const Model& model, MatrixView x) {
+  if (model.folds.empty())
+    throw ArgumentError(
+        "model: was fitted without folds, so it has no residuals of rows unseen; fit with n_folds");
+  const Matrix at = standardised(model, x);
+  const Vector center = member_prediction(model, model.ensemble, at), unseen = rows_unseen(model);
+  Vector sum = Vector::Constant(x.rows(), model.frequency.dot(model.fold_residual.cwiseAbs2()));
+  for (Index k = 0; k < unseen.size(); ++k) {
+    const Member& member = model.folds[static_cast<std::size_t>(k)];
+    sum += unseen[k] * (member_prediction(model, member, at) - center).cwiseAbs2();
+  }
+  return model.target_scale * (sum / model.frequency.sum()).cwiseSqrt();
+}
+
+}  // namespace headspan::estimator
