@@ -1,4 +1,4 @@
-"""The README's Python example prints what the README says."""
+"""The README's Python examples print what the README says."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import sys
 from oracle import command
 
 
-def test_the_python_example() -> None:
+def test_the_python_examples() -> None:
     text = (command.REPOSITORY / "README.md").read_text()
-    found = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.DOTALL)
-    assert found is not None
+    found = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.DOTALL)
+    assert len(found) >= 2
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", found[1]], capture_output=True, text=True, check=True, env=environment)
-    assert done.stdout == found[2]
+    for example, output in found:
+        done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == output

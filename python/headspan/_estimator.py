@@ -6,7 +6,7 @@ import operator
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 import joblib
 import narwhals.stable.v2 as narwhals
@@ -73,10 +73,9 @@ class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
     """Regression by several Nadaraya-Watson heads: F(x) = trend + sum_h a_h f_h(x).
 
     Each head is a weighted mean of training targets, with weights that fall with the distance in a projection of
-    the standardised columns that is learned by the leave-one-out error. Intervals and standard deviations come from
-    rows that a fit did not see.
+    the standardised columns. Intervals and standard deviations come from rows that a fit did not see.
 
-    heads: "learned", projections of least leave-one-out error; "diagonal", one learned bandwidth per column;
+    heads: "diagonal", one bandwidth per column, of least leave-one-out error; "learned", projections likewise;
     "random", orthogonal blocks; "principal", blocks of principal components.
     combiner: "sum", every head smooths what those before it left over, times `shrinkage`; "mean"; "simplex",
     non-negative weights of sum one; "least_squares", shrunk towards equal weights.
@@ -94,7 +93,7 @@ class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
 
     def __init__(
         self,
-        heads: HeadKind = "learned",
+        heads: HeadKind = "diagonal",
         combiner: Combiner = "sum",
         *,
         n_heads: int = 8,
@@ -140,6 +139,12 @@ class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
         self._say(f"{self.n_evaluations_} evaluations in {time.monotonic() - start:.1f} s")
         return self
 
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
+
     def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """[m] predictions; with return_std also the standard deviation [m] of new targets about them."""
         rows = self._rows(X)
@@ -175,7 +180,7 @@ class MultiHeadNWClassifier(ClassifierMixin, _MultiHead):
 
     def __init__(
         self,
-        heads: HeadKind = "learned",
+        heads: HeadKind = "diagonal",
         combiner: Combiner = "sum",
         *,
         n_heads: int = 8,
