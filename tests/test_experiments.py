@@ -27,6 +27,12 @@ def test_python_and_the_command_line_agree() -> None:
     assert colony.trend.direction == document["trend"]["direction"]
 
 
+def test_softmax_heads_have_a_bandwidth_of_their_own() -> None:
+    facts = headspan.simulate_heads([90], kernel="softmax", n=200, n_points=5, n_replicates=4)
+    assert facts.rows[0].rho_limit == pytest.approx(7 / 8)
+    assert facts.rows[0].law.rho_predicted < 1
+
+
 def test_latents_have_the_predicted_bias() -> None:
     facts = headspan.simulate_latents([1, 3], budget=9, n=500, n_points=40, n_replicates=15)
     assert [row.n_heads for row in facts.rows] == [9, 3]
@@ -56,6 +62,8 @@ def test_forest_is_the_same_on_any_number_of_threads() -> None:
 def test_trouble_is_named() -> None:
     with pytest.raises(ValueError, match="degrees: must lie between 0 and 90"):
         headspan.simulate_heads([100.0])
+    with pytest.raises(ValueError, match="kernel: must be gaussian or softmax"):
+        headspan.simulate_heads(kernel="laplace")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="mtry: must lie between 1 and 50"):
         headspan.simulate_forest([0])
     with pytest.raises(ValueError, match="n_scouts: must be at least 2"):

@@ -63,6 +63,23 @@ def test_angles_are_the_closed_form() -> None:
         assert row["centred_rho"] == pytest.approx(row["centred_rho_predicted"], abs=error)
 
 
+def test_softmax_angles_are_their_own_closed_form(check_simulate_schema: Check) -> None:
+    words = ("heads", "--kernel", "softmax", "--degrees", "0,60,90", "--replicates", 150, "--n-points", 50)
+    document = command.simulate(*words)
+    check_simulate_schema(document)
+    assert document["options"]["bandwidth"] == 2
+    for row in document["rows"]:
+        c, a = max(0.0, float(np.cos(np.radians(row["dial"])))), 1 / 16
+        pair, own = (1 - a * c * c) ** 2 - (a * c) ** 2, 1 - 2 * a
+        assert row["rho_limit"] == pytest.approx(own / pair, rel=1e-6)
+        assert row["centred_rho_limit"] == pytest.approx((1 / pair - 1) / (1 / own - 1), rel=1e-6, abs=1e-9)
+        error = 4 * row["centred_rho_standard_error"] + 0.03
+        assert row["centred_rho"] == pytest.approx(row["centred_rho_predicted"], abs=error)
+    narrow = command.simulate(*words, "--bandwidth", 1.1)
+    check_simulate_schema(narrow)
+    assert narrow["rows"][0]["rho_limit"] is None
+
+
 def test_orthogonal_heads_share_no_more_than_the_grand_mean() -> None:
     row = command.simulate("heads", "--degrees", 90, "--replicates", 200, "--n-points", 40)["rows"][0]
     assert abs(row["centred_rho"]) < 4 * row["centred_rho_standard_error"]
@@ -140,6 +157,8 @@ TROUBLE: dict[str, tuple[list[object], str]] = {
     "no experiment": ([], "subcommand"),
     "angle": (["heads", "--degrees", "91"], "degrees"),
     "design": (["heads", "--design", "round"], "angles, latents or additive"),
+    "kernel": (["heads", "--kernel", "laplace"], "gaussian or softmax"),
+    "no kernel": (["heads", "--kernel", "round"], "gaussian or softmax"),
     "option of another design": (["heads", "--frequency", 3], "--design angles has no such option"),
     "budget": (["heads", "--design", "latents", "--budget", 5, "--head-dims", "6"], "budget"),
     "mtry": (["forest", "--mtry", "51"], "mtry"),

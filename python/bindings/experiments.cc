@@ -1,7 +1,11 @@
 // Room experiments: ensembles under a diversity dial.
 
+#include <fmt/format.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+
+#include <string>
 
 #include "headspan/experiments/colony.h"
 #include "headspan/experiments/forest.h"
@@ -22,6 +26,14 @@ void bind_options(nb::module_& module) {
       .def_rw("n_heads", &AngleOptions::n_heads)
       .def_rw("head_dim", &AngleOptions::head_dim)
       .def_rw("n", &AngleOptions::n)
+      .def_prop_rw(
+          "kernel", [](const AngleOptions& o) { return nw::to_string(o.kernel); },
+          [](AngleOptions& o, const std::string& name) {
+            const auto kernel = nw::kernel_function_named(name);
+            if (!kernel)
+              throw ArgumentError(fmt::format("kernel: must be gaussian or softmax, not {}", name));
+            o.kernel = *kernel;
+          })
       .def_rw("bandwidth", &AngleOptions::bandwidth)
       .def_rw("noise_variance", &AngleOptions::noise_variance)
       .def_rw("n_points", &AngleOptions::n_points)

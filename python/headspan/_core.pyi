@@ -95,6 +95,7 @@ class Ambiguity:
     def ambiguity(self) -> float: ...
 
 class AngleOptions:
+    kernel: str
     degrees: list[float]
     n_heads: int
     head_dim: int

@@ -7,7 +7,7 @@ number of threads.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from . import _arrays, _core
 from ._core import AdditiveFacts, AngleFacts, ColonyFacts, ForestFacts, LatentFacts
@@ -21,6 +21,7 @@ def simulate_heads(
     n_heads: int | None = None,
     head_dim: int | None = None,
     n: int | None = None,
+    kernel: Literal["gaussian", "softmax"] = "gaussian",
     bandwidth: float | None = None,
     noise_variance: float | None = None,
     n_points: int | None = None,
@@ -30,9 +31,11 @@ def simulate_heads(
 ) -> AngleFacts:
     """Heads of which every two have all principal angles equal to each of `degrees`, over pure noise.
 
-    rho_predicted is the closed form at the queries themselves, rho_limit its mean over normal queries. What is not
-    given has the default of `headspan simulate heads`. Raises ValueError, naming the option, on values out of range.
+    rho_predicted is the closed form at the queries themselves, rho_limit its mean over normal queries (nan for a softmax
+    of bandwidth^4 <= 2, which has none). What is not given has the default of `headspan simulate heads`. Raises ValueError, naming the option, on values out of range.
     """
+    if kernel == "softmax" and bandwidth is None:
+        bandwidth = 2.0
     return _core.simulate_angles(
         _with(
             _core.AngleOptions(),
@@ -40,6 +43,7 @@ def simulate_heads(
             n_heads=n_heads,
             head_dim=head_dim,
             n=n,
+            kernel=kernel,
             bandwidth=bandwidth,
             noise_variance=noise_variance,
             n_points=n_points,

@@ -59,7 +59,8 @@ void declare(CLI::App& command, HeadsArguments& a) {
   option(command, "--private-noise", a.private_noise, "latents: cosines between heads are 1/(1+t^2) [1]", "T",
          group);
   option(command, "--frequency", a.frequency, "additive: of the sines [2]", "F", group);
-  option(command, "--bandwidth", a.bandwidth, "Of every head [1; additive 0.1]", "B", group);
+  option(command, "--kernel", a.kernel, "angles: gaussian or softmax [gaussian]", "KERNEL", group);
+  option(command, "--bandwidth", a.bandwidth, "Of every head [1; softmax 2; additive 0.1]", "B", group);
   const char* data = "Data";
   option(command, "--n", a.n, "Keys [1000; additive 2000]", "N", data);
   option(command, "--noise", a.noise_variance, "Variance of the noise [1; additive 0.09]", "S2", data);
@@ -140,6 +141,13 @@ experiments::AngleOptions angle_options(const HeadsArguments& a) {
   refuse_latents(a, "angles");
   refuse("--frequency", a.frequency, "angles");
   auto o = common_options<experiments::AngleOptions>(a);
+  if (a.kernel) {
+    const auto kernel = nw::kernel_function_named(*a.kernel);
+    if (!kernel) throw UsageError(fmt::format("--kernel {}: must be gaussian or softmax", *a.kernel));
+    o.kernel = *kernel;
+    constexpr double kSoftmaxBandwidth = 2.0;
+    if (o.kernel == nw::KernelFunction::softmax && !a.bandwidth) o.bandwidth = kSoftmaxBandwidth;
+  }
   take(o.degrees, a.degrees);
   take(o.n_heads, a.n_heads);
   take(o.head_dim, a.head_dim);
@@ -148,6 +156,7 @@ experiments::AngleOptions angle_options(const HeadsArguments& a) {
 
 experiments::LatentOptions latent_options(const HeadsArguments& a) {
   refuse("--degrees", a.degrees, "latents");
+  refuse("--kernel", a.kernel, "latents");
   refuse("--n-heads", a.n_heads, "latents");
   refuse("--head-dim", a.head_dim, "latents");
   refuse("--frequency", a.frequency, "latents");
@@ -163,6 +172,7 @@ experiments::LatentOptions latent_options(const HeadsArguments& a) {
 experiments::AdditiveOptions additive_options(const HeadsArguments& a) {
   refuse_latents(a, "additive");
   refuse("--degrees", a.degrees, "additive");
+  refuse("--kernel", a.kernel, "additive");
   refuse("--head-dim", a.head_dim, "additive");
   auto o = common_options<experiments::AdditiveOptions>(a);
   take(o.n_heads, a.n_heads);

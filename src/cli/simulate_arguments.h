@@ -21,6 +21,7 @@ struct RunArguments {
 /// The designs of `simulate heads` share options with different defaults, so what was not said stays empty.
 struct HeadsArguments {
   std::string design = "angles";
+  std::optional<std::string> kernel;
   std::optional<std::vector<double>> degrees;
   std::optional<std::vector<Index>> head_dims;
   std::optional<Index> n_heads, head_dim, budget, n, n_points, n_replicates;

@@ -1,9 +1,12 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "experiments/measure.h"
 #include "headspan/experiments/heads.h"
+#include "headspan/numeric/error.h"
 #include "headspan/numeric/gaussian_laws.h"
 #include "headspan/numeric/parallel.h"
 #include "headspan/numeric/random.h"
@@ -21,6 +24,8 @@ void check(const AngleOptions& o) {
   require_at_least("n", o.n, 2);
   require_at_least("n_points", o.n_points, 1);
   require_at_least("n_replicates", o.n_replicates, 3);
+  if (o.kernel != nw::KernelFunction::gaussian && o.kernel != nw::KernelFunction::softmax)
+    throw ArgumentError(fmt::format("kernel: must be gaussian or softmax, not {}", to_string(o.kernel)));
   require_positive("bandwidth", o.bandwidth);
   require_positive("noise_variance", o.noise_variance);
 }
@@ -30,8 +35,10 @@ double cosine_of(double degrees) {
 }
 
 /// n C_hl / s2 at one query, u and v [k] its coordinates in the two heads.
-double covariance_at(VectorView u, VectorView v, double cosine, double bandwidth) {
-  const double a = 1.0 + bandwidth * bandwidth, det = a * a - cosine * cosine;
+double covariance_at(VectorView u, VectorView v, double cosine, const AngleOptions& o) {
+  const double b2 = o.bandwidth * o.bandwidth;
+  if (o.kernel == nw::KernelFunction::softmax) return std::exp(cosine * u.dot(v) / (b2 * b2));
+  const double a = 1.0 + b2, det = a * a - cosine * cosine;
   const double squares = u.squaredNorm() + v.squaredNorm();
   const double exponent = (a * squares - 2.0 * cosine * u.dot(v)) / det - squares / a;
   return std::exp(static_cast<double>(u.size()) * (std::log(a) - 0.5 * std::log(det)) - 0.5 * exponent);
@@ -46,9 +53,9 @@ void predict_at_points(const Matrix& points, const Matrix& frames, double cosine
     const Vector seen = frames * points.row(p).transpose();
     for (Index h = 0; h < o.n_heads; ++h) {
       const Vector u = seen.segment(h * o.head_dim, o.head_dim);
-      own += covariance_at(u, u, 1.0, o.bandwidth) / (m * heads);
+      own += covariance_at(u, u, 1.0, o) / (m * heads);
       for (Index l = 0; l < h; ++l)
-        cross += covariance_at(u, seen.segment(l * o.head_dim, o.head_dim), cosine, o.bandwidth) /
+        cross += covariance_at(u, seen.segment(l * o.head_dim, o.head_dim), cosine, o) /
                  (m * heads * (heads - 1.0) / 2.0);
     }
   }
@@ -56,9 +63,23 @@ void predict_at_points(const Matrix& points, const Matrix& frames, double cosine
   row.centred_rho_predicted = (cross - 1.0) / (own - 1.0);
 }
 
+/// log E exp(c u v / b^4) of one dimension of a softmax head, u and v normal with correlation c; NaN where
+/// there is no mean.
+double log_softmax_mean(double cosine, double bandwidth) {
+  const double scale = cosine / std::pow(bandwidth, 4), rest = 1.0 - scale * cosine;
+  return rest > scale ? -0.5 * std::log(rest * rest - scale * scale) : std::nan("");
+}
+
 void take_limits(double cosine, const AngleOptions& o, AngleRow& row) {
-  const GaussianKernelLaw law(o.bandwidth);
   const double k = static_cast<double>(o.head_dim);
+  if (o.kernel == nw::KernelFunction::softmax) {
+    const double pair = k * log_softmax_mean(cosine, o.bandwidth),
+                 own = k * log_softmax_mean(1.0, o.bandwidth);
+    row.rho_limit = std::exp(pair - own);
+    row.centred_rho_limit = std::expm1(pair) / std::expm1(own);
+    return;
+  }
+  const GaussianKernelLaw law(o.bandwidth);
   const double log_pair = k * law.log_v(cosine * cosine);
   row.rho_limit = std::exp(log_pair - k * law.log_v(1.0));
   row.centred_rho_limit = law.correlation(log_pair, o.head_dim, o.head_dim);
@@ -70,13 +91,15 @@ AngleRow measured(const Matrix& points, Index at, const AngleOptions& o) {
   std::vector<nw::Head> heads;
   for (Index h = 0; h < o.n_heads; ++h)
     heads.push_back({frames.middleRows(h * o.head_dim, o.head_dim), Vector::Constant(1, o.bandwidth)});
+  nw::HeadsOptions options;
+  options.kernel.function = o.kernel;
   ErrorSums errors(o.n_replicates, o.n_points), centred = errors;
   parallel_for(o.n_replicates, [&](Index r) {
     RandomStream random(o.seed, stream_of(at + 1, r, 0));
     const Matrix keys = random.normal_matrix(o.n, frames.cols());
     const Matrix noise = std::sqrt(o.noise_variance) * random.normal_matrix(o.n, 1);
     const double mean = noise.mean();
-    const auto found = nw::estimate_heads<double>(points, keys, noise, heads, {});
+    const auto found = nw::estimate_heads<double>(points, keys, noise, heads, options);
     for (const auto& head : found.heads)
       for (Index p = 0; p < o.n_points; ++p) {
         errors.add(r, p, head.output(p, 0));

@@ -37,6 +37,27 @@ TEST(Angles, CorrelationIsTheClosedFormAtThesePoints) {
   EXPECT_EQ(facts.trend.direction, -1);
 }
 
+TEST(Angles, SoftmaxHeadsFollowTheirOwnClosedForm) {
+  AngleOptions options;
+  options.kernel = nw::KernelFunction::softmax;
+  options.bandwidth = 2.0;
+  options.degrees = {0, 45, 90};
+  options.n_replicates = 200;
+  options.n_points = 60;
+  const AngleFacts facts = simulate_angles(options);
+  for (const AngleRow& row : facts.rows) {
+    expect_within(row.law.rho, row.law.rho_predicted, 4.0, 0.02, "rho");
+    EXPECT_NEAR(row.centred_rho.value, row.centred_rho_predicted,
+                4.0 * *row.centred_rho.standard_error + 0.02);
+  }
+  // E exp(u^2 / 16) = (1 - 1/8)^(-1/2) per dimension.
+  EXPECT_NEAR(facts.rows[2].rho_limit, 7.0 / 8.0, 1e-12);
+  EXPECT_EQ(facts.rows[2].centred_rho_limit, 0.0);
+  options.bandwidth = 1.1;
+  options.n_replicates = 3;
+  EXPECT_TRUE(std::isnan(simulate_angles(options).rows[0].rho_limit));
+}
+
 TEST(Angles, LimitsAreThePublishedOnes) {
   AngleOptions options;
   options.degrees = {30, 60};
@@ -56,9 +77,9 @@ TEST(Latents, BiasVarianceAndCorrelationFollowTheClosedForms) {
   LatentOptions options;
   options.head_dims = {1, 2, 4};
   options.budget = 8;
-  options.n = 2000;
-  options.n_points = 100;
-  options.n_replicates = 40;
+  options.n = 1500;
+  options.n_points = 60;
+  options.n_replicates = 20;
   const LatentFacts facts = simulate_latents(options);
   for (const LatentRow& row : facts.rows) {
     EXPECT_TRUE(row.in_range);
@@ -73,8 +94,10 @@ TEST(Latents, BiasVarianceAndCorrelationFollowTheClosedForms) {
 
 TEST(Latents, TheBestHeadDimensionIsThePredictedOneOrItsNeighbour) {
   LatentOptions options;
-  options.n_replicates = 20;
-  options.n_points = 30;
+  options.budget = 32;
+  options.n = 600;
+  options.n_replicates = 15;
+  options.n_points = 20;
   const LatentFacts facts = simulate_latents(options);
   const auto best = static_cast<std::ptrdiff_t>(facts.best);
   const auto predicted = static_cast<std::ptrdiff_t>(facts.best_predicted);
@@ -129,6 +152,7 @@ TEST(Heads, RefuseWhatHasNoMeaning) {
   expect_refused<A>(simulate_angles, &A::degrees, std::vector<double>{91.0});
   expect_refused<A>(simulate_angles, &A::degrees, std::vector<double>{});
   expect_refused<A>(simulate_angles, &A::n_heads, Index{1});
+  expect_refused<A>(simulate_angles, &A::kernel, nw::KernelFunction::laplace);
   expect_refused<A>(simulate_angles, &A::bandwidth, 0.0);
   expect_refused<A>(simulate_angles, &A::n_replicates, Index{2});
   expect_refused<L>(simulate_latents, &L::head_dims, std::vector<Index>{65});

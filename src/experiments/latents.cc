@@ -3,10 +3,10 @@
 
 #include "experiments/measure.h"
 #include "headspan/experiments/heads.h"
-#include "headspan/numeric/error.h"
 #include "headspan/numeric/gaussian_laws.h"
 #include "headspan/numeric/parallel.h"
 #include "headspan/numeric/random.h"
+#include "headspan/plan/profile.h"
 
 namespace headspan::experiments {
 namespace {
@@ -17,7 +17,7 @@ void check(const LatentOptions& o) {
     require_at_least("head_dims", k, 1);
     require_at_least("budget", o.budget, k);
   }
-  require_at_least("n", o.n, 2);
+  require_at_least("n", o.n, 3);
   require_at_least("n_points", o.n_points, 1);
   require_at_least("n_replicates", o.n_replicates, 3);
   require_positive("scale", o.scale);
@@ -143,20 +143,25 @@ Matrix replicate_means(const Design& design, Index replicate) {
 
 void predict_row(const Design& design, LatentRow& row, Index k) {
   const LatentOptions& o = design.options;
-  const GaussianKernelLaw law(o.bandwidth);
+  const GaussianKernelLaw kernel(o.bandwidth);
   const double heads = static_cast<double>(row.n_heads), dims = static_cast<double>(k);
   const double cosine = design.shared * design.shared;
-  const double rho = law.correlation(dims * law.log_v(cosine * cosine), k, k);
-  const double growth = std::exp(dims * law.log_v(1.0)), noise = o.noise_variance / static_cast<double>(o.n);
+  const double rho = kernel.correlation(dims * kernel.log_v(cosine * cosine), k, k);
+  const plan::ErrorLaw law({.bias = plan::ExponentialBias{o.scale, o.rate},
+                            .growth = plan::FixedGrowth{plan::log_growth(o.bandwidth)},
+                            .correlation = plan::CommonCorrelation{rho},
+                            .noise = o.noise_variance,
+                            .n = static_cast<double>(o.n)});
+  const plan::PairError planned = law.at(dims, heads);
   const double shrunk = design.shared / (1.0 + o.bandwidth * o.bandwidth);
-  const double kept = 1.0 - shrunk * design.shared, private_part = shrunk * design.own;
+  const double kept = 1.0 - shrunk * design.shared, own = shrunk * design.own;
   const double unseen = std::exp(-o.rate * dims);
-  row.squared_bias_predicted =
-      o.scale * ((1.0 - unseen) * (kept * kept + private_part * private_part / heads) + unseen);
-  row.variance_predicted = noise * (1.0 + (growth - 1.0) * (1.0 / heads + (1.0 - 1.0 / heads) * rho));
+  row.squared_bias_predicted = o.scale * ((1.0 - unseen) * (kept * kept + own * own / heads) + unseen);
+  row.variance_predicted = planned.variance;
   row.mse_predicted = row.squared_bias_predicted + row.variance_predicted;
-  row.in_range = growth <= std::sqrt(static_cast<double>(o.n));
-  predict(row.law, (1.0 + (growth - 1.0) * rho) / growth);
+  row.in_range = !planned.beyond_range;
+  // A correlation with the grand mean in it: (1 + (V(1)^k - 1) rho) / V(1)^k.
+  predict(row.law, rho + (1.0 - rho) * std::exp(-dims * planned.log_growth));
 }
 
 /// `means` [R, kColumns] of one head dimension.

@@ -93,6 +93,7 @@ struct Members {
               {"n_heads", o.n_heads},
               {"head_dim", o.head_dim},
               {"n", o.n},
+              {"kernel", nw::to_string(o.kernel)},
               {"bandwidth", o.bandwidth},
               {"noise_variance", o.noise_variance},
               {"n_points", o.n_points},

@@ -74,8 +74,8 @@ struct Terminal {
   void operator()(const experiments::AngleFacts& facts) const {
     const auto& o = facts.options;
     write_entry(out, "heads",
-                fmt::format("{} of dimension {}, bandwidth {}, every two at equal principal angles",
-                            o.n_heads, o.head_dim, o.bandwidth),
+                fmt::format("{} of dimension {}, {} of bandwidth {}, every two at equal principal angles",
+                            o.n_heads, o.head_dim, nw::to_string(o.kernel), o.bandwidth),
                 style);
     write_entry(out, "data",
                 fmt::format("{} normal keys, pure noise of variance {}; {} fixed queries; {}", o.n,

@@ -77,10 +77,13 @@ Matrix stacked_frames(MatrixView weights, Index n_heads) {
 
 Minimum least_penalty(const Matrix& start, Index n_heads, int max_evaluations) {
   const Index rows = start.rows(), d = start.cols();
+  // The sum of all overlaps, not their mean: NLopt stops at a gradient of 1e-8 whatever its scale, where the
+  // mean over many heads is not yet at its least.
+  const double total = pair_total(n_heads, rows / n_heads);
   const auto objective = [&](const Vector& x, Vector* gradient) {
     const DiversityPenalty penalty = diversity_penalty(Eigen::Map<const Matrix>(x.data(), rows, d), n_heads);
-    if (gradient) *gradient = Eigen::Map<const Vector>(penalty.gradient.data(), x.size());
-    return penalty.value;
+    if (gradient) *gradient = total * Eigen::Map<const Vector>(penalty.gradient.data(), x.size());
+    return total * penalty.value;
   };
   MinimizeOptions options;
   options.max_evaluations = max_evaluations;

@@ -59,7 +59,8 @@ TEST(DiverseFrames, ReachTheBoundWhereATightFrameExists) {
                         {12, 8, 64},
                         {5, 4, 10},
                         {10, 3, 26},
-                        {24, 16, 96}}) {
+                        {24, 16, 96},
+                        {12, 32, 256}}) {
     const DiverseFrames found = diverse_frames(s.n_heads, s.head_dim, s.d);
     EXPECT_EQ(found.status, FrameStatus::tight) << s.n_heads << ' ' << s.head_dim << ' ' << s.d;
     EXPECT_LT(orthonormality_error(found.frames, s.n_heads), 1e-13);

@@ -35,7 +35,8 @@ struct AngleRow {
   LawRow law;  ///< the dial is the angle in degrees; rho_predicted is the closed form at these very points
   Part centred_rho;  ///< the same without the variance of the grand mean, which all heads share
   double centred_rho_predicted = 0.0;
-  double rho_limit = 0.0, centred_rho_limit = 0.0;  ///< closed forms averaged over queries ~ N(0, I)
+  /// Closed forms averaged over queries ~ N(0, I); NaN for a softmax without a limit, bandwidth^4 <= 2.
+  double rho_limit = 0.0, centred_rho_limit = 0.0;
 };
 
 struct AngleFacts {
@@ -54,7 +55,7 @@ struct LatentRow {
   Part design_variance;  ///< what the keys' positions add to the error beside the noise; O(1/n)
   double squared_bias_predicted = 0.0, variance_predicted = 0.0;
   double mse_predicted = 0.0;  ///< squared_bias_predicted + variance_predicted
-  bool in_range = true;        ///< V(1)^k <= sqrt(n), where the law for the variance holds
+  bool in_range = true;        ///< V(1)^k <= sqrt(n), where the plan's law for the variance holds
 };
 
 struct LatentFacts {

@@ -5,14 +5,15 @@
 
 namespace headspan::experiments {
 
-/// Gaussian heads at equal principal angles over keys ~ N(0, I) and pure noise, so that estimates are errors.
-/// rho_predicted: at query x with u = U_h x, v = U_l x the covariance n C_hl / s2 tends to
-///   prod_j a / sqrt(a^2 - c^2) exp(-((a (u_j^2 + v_j^2) - 2 c u_j v_j) / (a^2 - c^2) - (u_j^2 + v_j^2) / a)
-///   / 2),
-/// a = 1 + b^2, c the cosine; its mean over x is V(c)^k of the theory. Deterministic for a seed and any
-/// number of threads. Throws ArgumentError, naming the option, on angles outside [0, 90], fewer than two
-/// heads, three replicates or two keys, and values that are not positive. Cost: rows x replicates x H n m
-/// weights.
+/// Heads at equal principal angles over keys ~ N(0, I) and pure noise, so that estimates are errors.
+/// rho_predicted: at query x with u = U_h x, v = U_l x and cosine c the covariance n C_hl / s2 tends to
+///   gaussian  prod_j a / sqrt(a^2 - c^2) exp(-((a (u_j^2 + v_j^2) - 2 c u_j v_j) / (a^2 - c^2)
+///                                                  - (u_j^2 + v_j^2) / a) / 2),  a = 1 + b^2
+///   softmax   exp(c u.v / b^4)
+/// whose means over x are V(c)^k of the theory, and ((1 - c^2/b^4)^2 - c^2/b^8)^(-k/2). Deterministic for a
+/// seed and any number of threads. Throws ArgumentError, naming the option, on angles outside [0, 90],
+/// another kernel, fewer than two heads, three replicates or two keys, and values that are not positive.
+/// Cost: rows x replicates x H n m weights.
 AngleFacts simulate_angles(const AngleOptions& options, const Progress& progress = {});
 
 /// Redundant latents over a grid of head dimensions, common random numbers across the grid, exact conditional

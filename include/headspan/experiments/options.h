@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headspan/numeric/matrix.h"
+#include "headspan/nw/kernel.h"
 
 namespace headspan::experiments {
 
@@ -17,8 +18,9 @@ using Progress = std::function<void(std::size_t done, std::size_t total)>;
 struct AngleOptions {
   std::vector<double> degrees = {0, 15, 30, 45, 60, 75, 90};  ///< the dial
   Index n_heads = 4, head_dim = 2;
-  Index n = 1000;  ///< keys
-  double bandwidth = 1.0;
+  Index n = 1000;                                            ///< keys
+  nw::KernelFunction kernel = nw::KernelFunction::gaussian;  ///< or softmax, of q.k / bandwidth^2
+  double bandwidth = 1.0;  ///< softmax: about 2, for below 2^(1/4) a few keys carry all the weight
   double noise_variance = 1.0;
   Index n_points = 100;  ///< fixed queries, drawn once
   Index n_replicates = 400;
