@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -31,12 +32,14 @@ double left_out_error(const ThinSvd& svd, const Vector& target, const Vector& al
 
 }  // namespace
 
-Vector simplex_weights(MatrixView outputs, VectorView y, VectorView frequency) {
+Vector simplex_weights(MatrixView outputs, VectorView y, VectorView frequency,
+                       std::optional<double> greatest_norm2) {
   check_outputs(outputs, y, frequency);
   // With sum a = 1 the residual is sum_h a_h (y - F_h), so the error is a^T M a.
   const Matrix residual = (-outputs).colwise() + Vector(y);
   const Matrix moment = residual.transpose() * frequency.asDiagonal() * residual / frequency.sum();
-  return ensemble::simplex_weights(0.5 * (moment + moment.transpose())).weights;
+  if (greatest_norm2) greatest_norm2 = std::max(*greatest_norm2, 1.0 / static_cast<double>(outputs.cols()));
+  return ensemble::simplex_weights(0.5 * (moment + moment.transpose()), greatest_norm2).weights;
 }
 
 Vector shrunk_weights(MatrixView outputs, VectorView y, VectorView frequency) {

@@ -6,11 +6,16 @@
 #include "headspan/numeric/random.h"
 
 namespace headspan::estimator {
+namespace {
+
+constexpr std::uint64_t kFoldSeed = 0x666f6c64;  // "fold": folds do not follow the streams of the heads
+
+}  // namespace
 
 std::vector<Index> folds(Index n, Index n_folds, std::uint64_t seed) {
   std::vector<Index> order(static_cast<std::size_t>(n)), out(order.size());
   std::iota(order.begin(), order.end(), Index{0});
-  RandomStream random(seed, 0);
+  RandomStream random(seed ^ kFoldSeed, 0);
   for (Index i = n - 1; i > 0; --i) {
     const Index j = static_cast<Index>(random.uniform() * static_cast<double>(i + 1));
     std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(j)]);

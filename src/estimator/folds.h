@@ -8,6 +8,9 @@
 
 namespace headspan::estimator {
 
+/// Below, a fold's member would be no estimate.
+inline constexpr Index kFewestForFolds = 4;
+
 /// [n] the fold of every row: min(n_folds, n) folds whose sizes differ by one at most, dealt by chance.
 std::vector<Index> folds(Index n, Index n_folds, std::uint64_t seed);
 

@@ -35,23 +35,17 @@ Matrix fold_predictions(const Model& model, MatrixView standard_x) {
   return out;
 }
 
-}  // namespace
+double in_units(const Model& model, double standard) {
+  return model.target_center + model.target_scale * standard;
+}
 
-Intervals predict_intervals(const Model& model, MatrixView x, double coverage) {
-  if (!(coverage > 0.0 && coverage < 1.0))
-    throw ArgumentError(fmt::format("coverage: is {}, must lie between 0 and 1", coverage));
-  if (model.folds.empty())
-    throw ArgumentError(
-        "model: was fitted without folds, so it has no residuals of rows unseen; fit with n_folds");
-  const Matrix by_fold = fold_predictions(model, standardised(model, x));
-  const Index n = model.fold_residual.size();
-  // The k-th smallest from below is minus the k-th smallest of the mirrored values, so both ends are one
-  // rule.
-  const double rank = std::ceil(coverage * (model.frequency.sum() + 1.0) - 1e-9);
-  Intervals out{Vector(x.rows()), Vector(x.rows())};
-  parallel_for((x.rows() + kPointsPerBlock - 1) / kPointsPerBlock, [&](Index block) {
+Intervals around_folds(const Model& model, const Matrix& standard_x, double rank) {
+  const Matrix by_fold = fold_predictions(model, standard_x);
+  const Index m = standard_x.rows(), n = model.fold_residual.size();
+  Intervals out{Vector(m), Vector(m)};
+  parallel_for((m + kPointsPerBlock - 1) / kPointsPerBlock, [&](Index block) {
     std::vector<std::pair<double, double>> up(static_cast<std::size_t>(n)), down(up.size());
-    const Index end = std::min(x.rows(), (block + 1) * kPointsPerBlock);
+    const Index end = std::min(m, (block + 1) * kPointsPerBlock);
     for (Index q = block * kPointsPerBlock; q < end; ++q) {
       for (Index i = 0; i < n; ++i) {
         const auto at = static_cast<std::size_t>(i);
@@ -59,11 +53,39 @@ Intervals predict_intervals(const Model& model, MatrixView x, double coverage) {
         up[at] = {center + reach, model.frequency[i]};
         down[at] = {reach - center, model.frequency[i]};
       }
-      out.upper[q] = model.target_center + model.target_scale * smallest(up, rank);
-      out.lower[q] = model.target_center - model.target_scale * smallest(down, rank);
+      out.upper[q] = in_units(model, smallest(up, rank));
+      out.lower[q] = in_units(model, -smallest(down, rank));
     }
   });
   return out;
+}
+
+/// Without members of folds: one reach, of the leave-one-out residuals, around the prediction.
+Intervals around_prediction(const Model& model, const Matrix& standard_x, double rank) {
+  std::vector<std::pair<double, double>> reach;
+  for (Index i = 0; i < model.loo_residual.size(); ++i)
+    reach.emplace_back(std::abs(model.loo_residual[i]), model.frequency[i]);
+  const double width = smallest(reach, rank);
+  const Vector center = member_prediction(model, model.ensemble, standard_x);
+  Intervals out{Vector(center.size()), Vector(center.size())};
+  for (Index q = 0; q < center.size(); ++q) {
+    out.lower[q] = in_units(model, center[q] - width);
+    out.upper[q] = in_units(model, center[q] + width);
+  }
+  return out;
+}
+
+}  // namespace
+
+Intervals predict_intervals(const Model& model, MatrixView x, double coverage) {
+  if (!(coverage > 0.0 && coverage < 1.0))
+    throw ArgumentError(fmt::format("coverage: is {}, must lie between 0 and 1", coverage));
+  const Matrix standard_x = standardised(model, x);
+  // The k-th smallest from below is minus the k-th smallest of the mirrored values, so both ends are one
+  // rule.
+  const double rank = std::ceil(coverage * (model.frequency.sum() + 1.0) - 1e-9);
+  return model.folds.empty() ? around_prediction(model, standard_x, rank)
+                             : around_folds(model, standard_x, rank);
 }
 
 }  // namespace headspan::estimator

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
+#include "estimator/prepare.h"
 #include "estimator/trend.h"
 #include "headspan/estimator/combine.h"
 #include "headspan/estimator/heads.h"
@@ -14,8 +14,7 @@
 namespace headspan::estimator {
 namespace {
 
-// Streams of the seed, one per use.
-constexpr std::uint64_t kSampleStream = 1u << 20, kBandwidthStream = 1u << 21;
+constexpr std::uint64_t kBandwidthStream = 1u << 21;  // of the seed; low numbers are those of the heads
 
 /// The rows that heads are learned on.
 struct LearningRows {
@@ -27,16 +26,8 @@ struct LearningRows {
 
 LearningRows learning_rows(const SmoothedRows& rows, const Learning& learning, Index head_dim) {
   const Index n = rows.x.rows();
-  std::vector<Index> chosen(static_cast<std::size_t>(n));
-  std::iota(chosen.begin(), chosen.end(), Index{0});
-  if (n <= learning.most_rows) return {rows.x, rows.frequency, std::move(chosen), 1.0};
-  RandomStream random(learning.seed, kSampleStream);
-  for (Index i = 0; i < learning.most_rows; ++i) {
-    const Index j = i + static_cast<Index>(random.uniform() * static_cast<double>(n - i));
-    std::swap(chosen[static_cast<std::size_t>(i)], chosen[static_cast<std::size_t>(j)]);
-  }
-  chosen.resize(static_cast<std::size_t>(learning.most_rows));
-  std::sort(chosen.begin(), chosen.end());
+  if (n <= learning.most_rows) return {rows.x, rows.frequency, all_rows(n), 1.0};
+  std::vector<Index> chosen = sampled_rows(n, learning.most_rows, learning.seed);
   // The best bandwidth of k dimensions falls as n^(-1/(4+k)).
   const double ratio = static_cast<double>(n) / static_cast<double>(learning.most_rows);
   const double scale = std::pow(ratio, 1.0 / (4.0 + static_cast<double>(head_dim)));
@@ -90,11 +81,9 @@ class Learner {
     std::vector<Matrix> start(starts_.begin() + first, starts_.begin() + first + count);
     const Vector weights = Vector::Constant(count, 1.0 / static_cast<double>(count));
     const Vector sampled = values(rows_.rows);
-    const int evaluations = recipe_.heads == HeadKind::random || recipe_.heads == HeadKind::principal
-                                ? std::min(recipe_.iterations, kScaleEvaluations)
-                                : recipe_.iterations;
-    LearnedHeads learned = learn_heads(rows_.x, sampled, rows_.frequency, std::move(start), weights,
-                                       {freedom_of(recipe_.heads), recipe_.diversity_penalty, evaluations});
+    LearnedHeads learned =
+        learn_heads(rows_.x, sampled, rows_.frequency, std::move(start), weights,
+                    {freedom_of(recipe_.heads), recipe_.diversity_penalty, evaluations_of(recipe_)});
     n_evaluations_ += learned.n_evaluations;
     for (Matrix& projection : learned.projections) projection *= rows_.scale;
     return std::move(learned.projections);
@@ -110,8 +99,6 @@ class Learner {
   }
 
  private:
-  static constexpr int kScaleEvaluations = 15;
-
   SmoothedRows all_;
   const Recipe& recipe_;
   SmoothOptions how_;
@@ -163,7 +150,8 @@ FittedMultiHead fit_multi_head(const SmoothedRows& rows, VectorView y, const Rec
   FittedMultiHead fit;
   fit.estimate.recipe = recipe;
   start_with_trend(rows, y, recipe, fit);
-  const bool something_to_explain = y.size() > 1 && y.minCoeff() < y.maxCoeff() && rows.x.cols() > 0;
+  const bool something_to_explain =
+      y.size() > 1 && y.minCoeff() < y.maxCoeff() && rows.x.cols() > 0 && recipe.n_heads > 0;
   if (!something_to_explain) {
     fit.estimate.values.resize(y.size(), 0);
     return fit;

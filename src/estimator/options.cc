@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -10,6 +11,8 @@
 
 namespace headspan::estimator {
 namespace {
+
+constexpr int kBandwidthEvaluations = 15;
 
 constexpr std::array kHeadKinds = {
     std::pair{HeadKind::random, "random"}, std::pair{HeadKind::principal, "principal"},
@@ -44,9 +47,14 @@ std::optional<HeadKind> head_kind_named(std::string_view name) {
 
 std::optional<Combiner> combiner_named(std::string_view name) { return value_of<Combiner>(kCombiners, name); }
 
+int evaluations_of(const Recipe& recipe) {
+  const bool bandwidth_only = recipe.heads == HeadKind::random || recipe.heads == HeadKind::principal;
+  return bandwidth_only ? std::min(recipe.iterations, kBandwidthEvaluations) : recipe.iterations;
+}
+
 void check(const Recipe& recipe) {
-  if (recipe.n_heads < 1)
-    throw ArgumentError(fmt::format("n_heads: is {}, must be at least 1", recipe.n_heads));
+  if (recipe.n_heads < 0)
+    throw ArgumentError(fmt::format("n_heads: is {}, must not be negative", recipe.n_heads));
   if (recipe.head_dim < 1)
     throw ArgumentError(fmt::format("head_dim: is {}, must be at least 1", recipe.head_dim));
   if (!(recipe.shrinkage > 0.0 && recipe.shrinkage <= 1.0))

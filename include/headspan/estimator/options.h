@@ -37,13 +37,17 @@ struct Recipe {
   bool trend = false;  ///< a linear trend (ridge) first, the heads smooth its leave-one-out residuals
   HeadKind heads = HeadKind::learned;
   Combiner combiner = Combiner::sum;
-  Index n_heads = 8;
+  Index n_heads = 8;               ///< 0 leaves the trend, or the mean
   Index head_dim = 4;              ///< not used by diagonal heads, which see every input
   double shrinkage = 0.5;          ///< of a stage of `sum`, in (0, 1]
   double diversity_penalty = 0.0;  ///< gamma: times the mean overlap of the heads' subspaces, in units of the
                                    ///< variance that is to be explained; of heads learned together
   int iterations = 30;             ///< evaluations of the leave-one-out error per learned head
 };
+
+/// Most evaluations of the leave-one-out error per head: `iterations`, and no more than 15 for heads of which
+/// only the common bandwidth is free.
+int evaluations_of(const Recipe& recipe);
 
 /// Throws ArgumentError for a recipe outside its ranges.
 void check(const Recipe& recipe);

@@ -1,0 +1,84 @@
+#include "estimator/candidates.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headspan::estimator {
+namespace {
+
+// Averages of more chains gain little: their errors share what every start finds.
+constexpr double kMostChains = 4.0;
+constexpr double kShareOfEffort = 0.2;  // for the chains of one candidate
+
+double cost_of_one(const Recipe& recipe, Index n, Index p, const AutoOptions& options) {
+  const auto rows = [&](double share) {
+    return std::min(share * static_cast<double>(n), static_cast<double>(options.learn_rows));
+  };
+  const double folds = options.n_folds, seen = rows(1.0 - 1.0 / folds), all = rows(1.0);
+  const Index k = recipe.heads == HeadKind::diagonal ? p : std::min(recipe.head_dim, p);
+  const double pairs = (folds * seen * seen + all * all) / (500.0 * 500.0);
+  const double evaluations = static_cast<double>(recipe.n_heads) * evaluations_of(recipe);
+  return evaluations * pairs * std::max(1.0, static_cast<double>(k) / 8.0);
+}
+
+Recipe stages(HeadKind heads, Index head_dim, Index n_heads, double shrinkage, int iterations, bool trend) {
+  return {trend, heads, Combiner::sum, n_heads, head_dim, shrinkage, 0.0, iterations};
+}
+
+Recipe together(HeadKind heads, Combiner combiner, Index head_dim, Index n_heads, bool trend,
+                double diversity_penalty = 0.0) {
+  return {trend, heads, combiner, n_heads, head_dim, 0.5, diversity_penalty, 30};
+}
+
+/// All of them, whatever the table. Many free entries and few evaluations go together: stopping early is what
+/// keeps learned heads from fitting noise.
+std::vector<Recipe> recipes(Index p) {
+  using enum HeadKind;
+  using enum Combiner;
+  return {
+      together(random, mean, 1, 0, true),     // the trend alone
+      together(random, mean, p, 1, false),    // one head, one bandwidth
+      together(diagonal, mean, p, 1, false),  // one head, a bandwidth per input
+      stages(diagonal, p, 16, 0.3, 30, false),
+      stages(learned, 4, 10, 0.5, 15, false),
+      stages(learned, 3, 10, 0.3, 8, true),
+      stages(learned, 3, 12, 0.3, 8, false),
+      together(random, mean, 3, 8, true),
+      together(principal, simplex, 3, 8, true),
+      stages(learned, 2, 10, 0.5, 15, false),
+      stages(diagonal, p, 10, 0.3, 15, true),
+      stages(learned, 6, 10, 0.5, 15, false),
+      together(learned, mean, 3, 4, false, 0.1),
+      together(learned, least_squares, 3, 4, true, 0.1),
+      together(random, simplex, 3, 16, false),
+      together(principal, least_squares, 2, 8, false),
+  };
+}
+
+/// Two recipes that the number of inputs makes one.
+bool same(const Recipe& a, const Recipe& b, Index p) {
+  const bool diagonal = a.heads == HeadKind::diagonal && b.heads == HeadKind::diagonal;
+  return a.trend == b.trend && a.combiner == b.combiner && a.n_heads == b.n_heads &&
+         a.shrinkage == b.shrinkage && a.diversity_penalty == b.diversity_penalty &&
+         a.iterations == b.iterations && a.heads == b.heads &&
+         (diagonal || std::min(a.head_dim, p) == std::min(b.head_dim, p));
+}
+
+}  // namespace
+
+std::vector<Candidate> candidates_for(Index n, Index p, const AutoOptions& options) {
+  std::vector<Candidate> out;
+  for (Recipe recipe : recipes(p)) {
+    recipe.head_dim = std::min(recipe.head_dim, p);
+    const auto known = [&](const Candidate& other) { return same(recipe, other.recipe, p); };
+    if (std::any_of(out.begin(), out.end(), known)) continue;
+    const double one = cost_of_one(recipe, n, p, options);
+    double chains = 1.0;
+    if (recipe.heads == HeadKind::learned && recipe.combiner == Combiner::sum)
+      chains = std::clamp(std::floor(kShareOfEffort * options.effort / one), 1.0, kMostChains);
+    out.push_back({.recipe = recipe, .n_chains = static_cast<Index>(chains), .cost = chains * one});
+  }
+  return out;
+}
+
+}  // namespace headspan::estimator
