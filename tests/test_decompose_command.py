@@ -295,10 +295,14 @@ def test_a_member_without_error(tmp_path: Path, check_decompose_schema: Check) -
 
 def test_a_column_that_is_no_prediction_is_doubted(tmp_path: Path) -> None:
     predictions, truth = ensemble(1, 2, 50)
-    path = write(tmp_path / "p.csv", {"id": np.arange(50) + 1000, "a": predictions[0, 0], "b": truth + 1, "y": truth})
-    assert command.decompose(path, "--truth", "y")["doubtful_members"] == ["id"]
-    assert "note         id: squared error" in command.run("decompose", path, "--truth", "y").out
-    assert command.decompose(path, "--truth", "y", "--members", "a,b")["doubtful_members"] == []
+    for first, reason, words in ((1000, "error", "over a hundred times"), (-25, "labels", "never repeat")):
+        scale = 1 if reason == "error" else 20  # so that the truth is as large as the numbers of the rows
+        columns = {"id": np.arange(50) + first, "a": predictions[0, 0], "b": truth + 1, "y": truth}
+        path = write(tmp_path / "p.csv", {name: v * (1 if name == "id" else scale) for name, v in columns.items()})
+        assert command.decompose(path, "--truth", "y")["doubtful_members"] == [{"member": "id", "reason": reason}]
+        out = " ".join(command.run("decompose", path, "--truth", "y").out.split())
+        assert "is id a prediction?" in out and words in out
+        assert command.decompose(path, "--truth", "y", "--members", "a,b")["doubtful_members"] == []
 
 
 def test_one_point(tmp_path: Path, check_decompose_schema: Check) -> None:
@@ -368,7 +372,7 @@ def test_outputs(tmp_path: Path) -> None:
     asked = ("decompose", path, "--truth", "y")
     shown = command.run(*asked, "--json", tmp_path / "d.json")
     assert (tmp_path / "d.json").read_text() == command.run(*asked, "--json", "-").out
-    for words in ("ambiguity", "not identified", "closure", "HDI", "simplex", "fibonacci"):
+    for words in ("ambiguity", "not identified", "closure", "n_eff_2", "simplex", "fibonacci"):
         assert words in shown.out
     assert command.run(*asked, "--quiet").text == ""
     assert command.run(*asked, "--json", path).code == 2
@@ -408,6 +412,7 @@ TROUBLE: dict[str, tuple[str, list[object], int, str]] = {
     "truth of words": ("a,y\n1,u\n4,v\n", [], 3, "column of words"),
     "infinite": ("a,b,y\n1,2,3\ninf,5,6\n", [], 3, "line 3: column 'a'"),
     "too large": ("a,b,y\n1,2,3\n1e200,5,6\n", [], 3, "line 3: column 'a'"),
+    "too small": ("a,y\n1e-200,2e-200\n3e-200,1e-200\n", [], 3, "cannot be squared"),
     "nothing complete": ("a,b,y\n1,,3\n,5,6\n", [], 3, "none of 2 rows"),
     "replicate without point": (RUNS, ["--replicate", "run"], 2, "--point"),
     "point without replicate": (RUNS, ["--point", "id"], 2, "--replicate"),

@@ -83,6 +83,20 @@ def test_error_second_moments() -> None:
     assert headspan.risk(expected, a) == pytest.approx(np.array(a) @ expected @ a, rel=1e-13)
 
 
+def test_more_members_than_points_of_any_number() -> None:
+    random = np.random.default_rng(2)
+    for heads, points in ((30, 25), (60, 30), (100, 99), (20, 3)):
+        f = random.normal(size=(heads, points)) + random.normal(size=points)
+        facts = headspan.decompose_predictions(f, np.zeros(points), n_bootstrap=0, n_folds=2)
+        optimal = facts.weights["optimal"].weighting
+        assert optimal.status == ("singular" if points < heads - 1 else "ok")
+        assert optimal.risk == pytest.approx(0, abs=1e-9)
+        # The least-norm way from equal weights to none in error.
+        conditions = np.vstack([f.T, np.ones(heads)])
+        least = np.linalg.lstsq(conditions, np.r_[np.zeros(points), 1], rcond=None)[0]
+        np.testing.assert_allclose(optimal.weights, least, atol=1e-6)
+
+
 def test_ledoit_wolf_gives_scikit_learns_numbers(tables: Path) -> None:
     with (tables / "ledoit_wolf_n50.csv").open(newline="") as file:
         rows = np.array([[float(r["x1"]), float(r["x2"])] for r in csv.DictReader(file)])

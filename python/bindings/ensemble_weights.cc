@@ -88,6 +88,9 @@ void bind_weights(nb::module_& module) {
 }
 
 void bind_facts(nb::module_& module) {
+  nb::class_<ensemble::Doubt>(module, "Doubt")
+      .def_ro("member", &ensemble::Doubt::member)
+      .def_ro("reason", &ensemble::Doubt::reason);
   nb::class_<PredictionFacts>(module, "PredictionFacts")
       .def_ro("n_points", &PredictionFacts::n_points)
       .def_ro("n_members", &PredictionFacts::n_members)

@@ -397,6 +397,16 @@ class FittedWeights:
     def gain_cv(self) -> Part | None:
         """risk_cv of uniform less this one, with its standard error over the points."""
 
+class Doubt:
+    """A member that looks like a column of something else."""
+
+    @property
+    def member(self) -> int: ...
+    @property
+    def reason(self) -> str:
+        """'error': over a hundred times that of the middle member and of the mean of y; 'labels': whole numbers that
+        never repeat, though as many from their range would."""
+
 class PredictionFacts:
     """What predictions say of an ensemble; None where not identified or undefined."""
 
@@ -445,8 +455,8 @@ class PredictionFacts:
     def uncorrelated(self) -> list[int]:
         """Members without error, or that never vary: why there is no correlation."""
     @property
-    def doubtful(self) -> list[int]:
-        """Members whose squared error exceeds a hundred times that of the middle member and of the mean of y."""
+    def doubtful(self) -> list[Doubt]:
+        """Members that look like columns of something else."""
     @property
     def alike(self) -> Exchangeability: ...
     @property

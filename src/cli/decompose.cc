@@ -27,6 +27,8 @@ using table::ColumnType;
 
 // Squares of errors, summed over the points, must stay below the largest double.
 constexpr double kLargestError = 1e150;
+// And where all are smaller than this, they would be zero.
+constexpr double kSmallestError = 1e-150;
 
 /// Numbers in which a few cells are not: more likely members with mistakes in them than words.
 bool is_damaged_number(const ColumnFacts& column, std::int64_t n_rows) {
@@ -77,6 +79,12 @@ void check_errors(const table::NumericRows& rows, const DecomposeReport& report)
              static_cast<std::uint64_t>(rows.lines[static_cast<std::size_t>(i)])},
             fmt::format("an error of {:.3g} cannot be squared; give predictions and truth in other units",
                         std::abs(rows.x(i, h) - rows.y[i])));
+  const double largest = (rows.x.colwise() - rows.y).cwiseAbs().maxCoeff();
+  if (largest > 0.0 && largest < kSmallestError)
+    throw DataError(
+        FileFault::refused, {report.input.understood.path, {}, std::nullopt},
+        fmt::format("errors of at most {:.3g} cannot be squared; give predictions and truth in other units",
+                    largest));
 }
 
 /// One truth per point, whatever the training set.

@@ -1,9 +1,9 @@
 #include "ensemble/face_minimum.h"
 
-#include <fmt/format.h>
-
-#include <Eigen/Cholesky>
+#include <Eigen/Core>
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "headspan/numeric/error.h"
 
@@ -13,6 +13,8 @@ namespace {
 // Differences smaller than this share of the errors themselves are rounding of the moments: sums of a million
 // products are good to about 1e-13.
 constexpr double kDependent = 1e-12;
+// What is left of dependent differences may be larger, by what the elimination before it amplified.
+constexpr double kConcave = 1e-9;
 
 /// Second moments of the members' differences to the first, and what they should be.
 struct Differences {
@@ -36,25 +38,66 @@ Differences differences(MatrixView m, const std::vector<Index>& members) {
   return out;
 }
 
-/// The solution of gram b = right; a coordinate that the pivots before it determine is set to zero.
-Vector solve(const Differences& of, bool& singular) {
-  const Eigen::LDLT<Eigen::MatrixXd> factor(of.gram);
-  const Vector size = factor.transpositionsP() * of.size;
-  Vector b = factor.transpositionsP() * of.right;
-  factor.matrixL().solveInPlace(b);
-  const Vector pivots = factor.vectorD();
-  for (Index j = 0; j < b.size(); ++j) {
-    if (pivots[j] < -kDependent * size.maxCoeff())
-      throw ArgumentError(fmt::format(
-          "M: must be positive semi-definite between weightings of sum one, and has curvature {:.3g} "
-          "there; shrink it, or give raw second moments",
-          pivots[j]));
-    const bool dependent = pivots[j] <= kDependent * size[j];
-    singular = singular || dependent;
-    b[j] = dependent ? 0.0 : b[j] / pivots[j];
+/// L D L^T of a matrix with rows and columns in `order`, the largest remaining diagonal entry first, until
+/// what is left is rounding. Eigen's LDLT looks at the original diagonal only, which does not reveal the
+/// rank.
+struct Pivoted {
+  Eigen::MatrixXd
+      l;  // unit lower triangle, D on the diagonal, [p, p] of which the first `rank` columns count
+  std::vector<Index> order;
+  Index rank = 0;
+
+  explicit Pivoted(Eigen::MatrixXd a) : l(std::move(a)), order(static_cast<std::size_t>(l.rows())) {
+    std::iota(order.begin(), order.end(), Index{0});
+    for (const Index p = l.rows(); rank < p; ++rank) {
+      const Index left = p - rank - 1;
+      Index largest = 0;
+      if (l.diagonal().tail(left + 1).maxCoeff(&largest) <= kDependent) break;
+      bring_forward(rank + largest);
+      const double pivot = l(rank, rank);
+      auto column = l.col(rank).tail(left);
+      l.bottomRightCorner(left, left).noalias() -= column * column.transpose() / pivot;
+      column /= pivot;
+    }
   }
-  factor.matrixU().solveInPlace(b);
-  return factor.transpositionsP().transpose() * b;
+
+  /// The largest entry of what was not eliminated, zero but for rounding where the matrix is semi-definite.
+  double remainder() const {
+    const Index left = l.rows() - rank;
+    return left > 0 ? l.bottomRightCorner(left, left).cwiseAbs().maxCoeff() : 0.0;
+  }
+
+  /// A solution for `right`; coordinates that the others determine are zero.
+  Vector solve(const Vector& right) const {
+    Vector b = right(order).head(rank);
+    const auto corner = l.topLeftCorner(rank, rank);
+    corner.triangularView<Eigen::UnitLower>().solveInPlace(b);
+    b.array() /= l.diagonal().head(rank).array();
+    corner.transpose().triangularView<Eigen::UnitUpper>().solveInPlace(b);
+    Vector out = Vector::Zero(l.rows());
+    for (Index j = 0; j < rank; ++j) out[order[static_cast<std::size_t>(j)]] = b[j];
+    return out;
+  }
+
+ private:
+  void bring_forward(Index j) {
+    l.row(rank).swap(l.row(j));
+    l.col(rank).swap(l.col(j));
+    std::swap(order[static_cast<std::size_t>(rank)], order[static_cast<std::size_t>(j)]);
+  }
+};
+
+/// The solution of gram b = right, differences measured by the errors they were taken of.
+Vector solve(const Differences& of, bool& singular) {
+  const Vector scale = (of.size.array() > 0.0).select(of.size.array().rsqrt(), 1.0);
+  const Pivoted factor(scale.asDiagonal() * of.gram * scale.asDiagonal());
+  if (factor.remainder() > kConcave)
+    throw ArgumentError(
+        "M: must be positive semi-definite between weightings of sum one, and curves downwards there; shrink "
+        "it, or "
+        "give raw second moments");
+  singular = factor.rank < of.right.size();
+  return scale.asDiagonal() * factor.solve(scale.asDiagonal() * of.right);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace headspan::ensemble {
 namespace {
 
-constexpr double kDoubtful = 100.0;
+constexpr double kDoubtful = 100.0, kUnlikely = 10.0;
 
 void check_options(const PredictionOptions& options) {
   if (options.n_bootstrap < 0 || options.n_bootstrap == 1)
@@ -66,14 +66,30 @@ void add_correlation(const MomentSums& sums, PredictionFacts& out) {
   out.n_eff_2 = Part{terms.n_eff_2, origin, {}};
 }
 
-void add_doubtful(const Vector& truth, PredictionFacts& out) {
-  const Vector own = out.error_second_moments.diagonal();
+/// Whole numbers, all different, though n drawn from their range would differ with a chance below e^-10.
+bool looks_like_labels(const Vector& values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const double n = static_cast<double>(sorted.size()), range = sorted.back() - sorted.front() + 1.0;
+  const bool is_whole =
+      std::all_of(sorted.begin(), sorted.end(), [](double v) { return v == std::floor(v); });
+  const bool is_distinct = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+  return is_whole && is_distinct && n * n > kUnlikely * 2.0 * range;
+}
+
+void add_doubtful(const Replicates& replicates, PredictionFacts& out) {
+  const Vector own = out.error_second_moments.diagonal(), &truth = replicates.truth;
   std::vector<double> sorted(own.begin(), own.end());
   std::sort(sorted.begin(), sorted.end());
   const double spread = (truth.array() - truth.mean()).square().mean();
   const double usual = std::max(sorted[(sorted.size() - 1) / 2], spread);
-  for (Index h = 0; h < own.size(); ++h)
-    if (own[h] > kDoubtful * usual) out.doubtful.push_back(h);
+  const bool truth_counts = looks_like_labels(truth);
+  for (Index h = 0; h < own.size(); ++h) {
+    if (own[h] > kDoubtful * usual)
+      out.doubtful.push_back({h, "error"});
+    else if (!truth_counts && looks_like_labels(replicates.predictions.front().row(h).transpose()))
+      out.doubtful.push_back({h, "labels"});
+  }
 }
 
 void add_standard_errors(const PredictionTerms& error, PredictionFacts& out) {
@@ -109,7 +125,7 @@ PredictionFacts decompose_predictions(const Replicates& replicates, const Predic
   MomentSums sums = MomentSums::nothing_like(groups.front());
   for (const MomentSums& group : groups) sums.add(group, 1.0);
   add_correlation(sums, out);
-  add_doubtful(replicates.truth, out);
+  add_doubtful(replicates, out);
   if (options.n_bootstrap > 0 && out.n_points > 1) {
     out.n_bootstrap = options.n_bootstrap;
     add_standard_errors(bootstrap_errors(groups, options.n_bootstrap, options.seed), out);

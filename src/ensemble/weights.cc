@@ -43,7 +43,10 @@ Vector closest_to_uniform(const Matrix& m) {
   // Against M itself: what is left of it between alike members is rounding, however large its own largest.
   const double floor = kNullEigenvalue * std::max(svd.s[0], m.cwiseAbs().maxCoeff());
   for (Index j = 0; j < n; ++j) along[j] = svd.s[j] > floor ? along[j] / svd.s[j] : 0.0;
-  return uniform - svd.vt.transpose() * along;
+  Vector shift = svd.vt.transpose() * along;
+  // Directions of small eigenvalues mix with that of the ones, which has none.
+  shift.array() -= shift.mean();
+  return uniform - shift;
 }
 
 double free_residual(const Matrix& m, const Vector& a) {

@@ -135,6 +135,31 @@ TEST(OptimalWeights, OfMoreMembersThanPointsFitThePointsAndSaySo) {
   EXPECT_TRUE(found.weights.isApprox(least, 1e-9));
 }
 
+TEST(Weights, OfAnyNumberOfPointsAreFoundAndTheirStatusIsTheRank) {
+  for (const Index n_members : {5, 30, 60})
+    for (const Index n_points :
+         std::vector<Index>{1, 2, n_members / 2, n_members - 2, n_members - 1, n_members, 2 * n_members})
+      for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        RandomStream random(seed, static_cast<std::uint64_t>(n_points));
+        const Matrix own = random.normal_matrix(n_members, n_points);
+        const Matrix errors = own.rowwise() + Eigen::RowVectorXd(random.normal_matrix(1, n_points).row(0));
+        const Matrix m = error_second_moments(errors, Vector::Zero(n_points));
+        const Weighting free = optimal_weights(m);
+        // Differences to one member span as many directions as there are points, at most.
+        EXPECT_EQ(free.status == WeightsStatus::singular, n_points < n_members - 1)
+            << n_members << ' ' << n_points;
+        if (n_points < n_members) {
+          EXPECT_NEAR(free.risk, 0.0, 1e-9) << n_members << ' ' << n_points;
+        }
+        EXPECT_NEAR(free.weights.sum(), 1.0, 1e-9);
+        for (const auto& weights : {simplex_weights, monotone_weights}) {
+          const Weighting found = weights(m, std::nullopt);
+          EXPECT_LT(*found.residual, 1e-8) << n_members << ' ' << n_points;
+          EXPECT_LE(found.risk, m(0, 0) + 1e-12);
+        }
+      }
+}
+
 TEST(OptimalWeights, OfAPerfectMemberAreItAlone) {
   Matrix m = random_moments(3, 8);
   m.row(1).setZero();

@@ -141,7 +141,11 @@ void write_decompose_json(std::ostream& out, const DecomposeReport& report, cons
   document["correlation_of"] = facts.correlation_of;
   document["correlation"] = facts.correlation ? matrix(*facts.correlation) : Json();
   document["uncorrelated_members"] = names_of(report, facts.uncorrelated);
-  document["doubtful_members"] = names_of(report, facts.doubtful);
+  Json doubtful = Json::array();
+  for (const ensemble::Doubt& doubt : facts.doubtful)
+    doubtful.push_back(
+        {{"member", report.members[static_cast<std::size_t>(doubt.member)]}, {"reason", doubt.reason}});
+  document["doubtful_members"] = std::move(doubtful);
   document["alike"] = alike_object(facts.alike);
   Json weights = Json::object();
   for (const FittedWeights& fitted : facts.weights) weights[fitted.name] = weights_object(facts, fitted);

@@ -55,14 +55,14 @@ void write_subject(std::ostream& out, const DecomposeReport& report, const Termi
                             printable(*report.replicate), counted(facts.n_points, "point"),
                             printable(report.point.value_or(""))),
                 style);
-  if (!facts.doubtful.empty())
-    write_entry(
-        out, "note",
-        fmt::format(
-            "{}: squared error over a hundred times that of the middle member and of a constant; if it "
-            "is no prediction, name the others with --members",
-            members_text(report, facts.doubtful)),
-        style);
+  for (const ensemble::Doubt& doubt : facts.doubtful)
+    write_entry(out, "note",
+                fmt::format("is {} a prediction? {}; if not, name the others with --members",
+                            members_text(report, {doubt.member}),
+                            doubt.reason == "error"
+                                ? "Its squared error is over a hundred times that of the middle member"
+                                : "Its values are whole numbers that never repeat, as row numbers are"),
+                style);
   if (report.truth_is_constant)
     write_entry(out, "note", "the truth is the same value in all rows: errors are about that one value",
                 style);
@@ -100,10 +100,10 @@ void write_closure(std::ostream& out, const PredictionFacts& facts, const Termin
   out << '\n';
   const bool has_replicates = facts.n_replicates > 1;
   write_entry(out, "closure",
-              fmt::format("{} less mse: {:.1e}",
+              fmt::format("{} differs from mse by {:.1e}",
                           has_replicates ? "bias^2 + variance/H + (1 - 1/H) covariance"
                                          : "mean member mse - ambiguity",
-                          -facts.closure),
+                          std::abs(facts.closure)),
               style);
   if (facts.linking_closure)
     write_entry(out, "linking",
@@ -172,8 +172,8 @@ void write_correlation(std::ostream& out, const DecomposeReport& report, const T
     return part ? fmt::format("{} ({})", value_text(part->value), error_text(part->standard_error))
                 : std::string("-");
   };
-  write_entry(out, "diversity",
-              fmt::format("HDI {}, effective members n_eff_2 {} of {}; in brackets the s.e.",
+  write_entry(out, "hdi",
+              fmt::format("{}, effective members n_eff_2 {} of {}; in brackets the s.e.",
                           with_error(facts.hdi), with_error(facts.n_eff_2), facts.n_members),
               style);
   write_matrix(out, report, style);

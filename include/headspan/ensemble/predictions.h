@@ -31,6 +31,15 @@ struct FittedWeights {
   std::optional<Part> gain_cv;  ///< risk_cv of uniform less this one, with its standard error over the points
 };
 
+/// A member that looks like a column of something else.
+struct Doubt {
+  Index member = 0;
+  /// "error": its squared error exceeds a hundred times that of the middle member and of the mean of y.
+  /// "labels": whole numbers, all different, where as many from their range would repeat, as row numbers do
+  /// not.
+  std::string reason;
+};
+
 /// Terms are means over the points and, where there are several, over the replicates with divisor R; F is the
 /// plain mean of the members. Exact: a number of the file that an identity links to others. Estimated: the
 /// expectation over training sets that it stands for, known from R of them. Standard errors are those over
@@ -61,9 +70,7 @@ struct PredictionFacts {
   std::optional<Part> hdi, n_eff_2;   ///< of that correlation
   std::vector<Index>
       uncorrelated;  ///< members without error, or that never vary: why there is no correlation
-  /// Members whose squared error exceeds a hundred times that of the middle member and of the mean of y: more
-  /// likely a column that is no prediction.
-  std::vector<Index> doubtful;
+  std::vector<Doubt> doubtful;
   Exchangeability alike;  ///< whether equal weights cannot be beaten
   std::vector<FittedWeights> weights;
 
