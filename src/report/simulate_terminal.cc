@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <ostream>
@@ -17,10 +18,19 @@ using experiments::LawRow;
 // What is zero but for rounding, such as the predicted correlation of orthogonal heads, is printed as zero.
 std::string value_text(double value) { return fmt::format("{:.4g}", std::abs(value) < 1e-12 ? 0.0 : value); }
 
-/// "0.4213 +- 0.0021".
+/// "0.4213 +- 0.0021": to the second digit of the error.
 std::string part_text(const Part& part) {
-  if (!part.standard_error) return value_text(part.value);
-  return fmt::format("{:.4g} +- {:.2g}", part.value, *part.standard_error);
+  const double error = part.standard_error.value_or(0.0);
+  if (!(error > 1e-12)) return value_text(part.value);
+  const int decimals = std::max(0, 1 - static_cast<int>(std::floor(std::log10(error))));
+  return fmt::format("{:.{}f} +- {:.{}f}", part.value, decimals, error, decimals);
+}
+
+// Variances take three digits, so that a line fits a terminal; JSON has them all.
+std::string short_value(double value) { return fmt::format("{:.3g}", std::abs(value) < 1e-12 ? 0.0 : value); }
+
+std::string short_part(const Part& part) {
+  return fmt::format("{:.3g} +- {:.2g}", part.value, part.standard_error.value_or(0.0));
 }
 
 /// A column beside those of the law.
@@ -40,11 +50,11 @@ void write_rows(std::ostream& out, const std::string& dial, const std::vector<Ro
   for (const Row& row : rows) {
     const LawRow& law = row.law;
     std::vector<Cell> cells = {{value_text(law.dial)},
-                               {part_text(law.v)},
+                               {short_value(law.v.value)},
                                {part_text(law.rho)},
-                               {value_text(law.rho_predicted)},
-                               {part_text(law.ensemble_variance)},
-                               {value_text(law.law_predicted)}};
+                               {short_value(law.rho_predicted)},
+                               {short_part(law.ensemble_variance)},
+                               {short_value(law.law_predicted)}};
     for (const Extra<Row>& extra : extras) cells.push_back({extra.text(row)});
     table.add_row(std::move(cells));
   }
@@ -86,7 +96,7 @@ struct Terminal {
     write_rows<experiments::AngleRow>(
         out, "degrees", facts.rows,
         {{"centred rho", [](const auto& row) { return part_text(row.centred_rho); }},
-         {"predicted", [](const auto& row) { return value_text(row.centred_rho_predicted); }}},
+         {"predicted", [](const auto& row) { return short_value(row.centred_rho_predicted); }}},
         style);
     write_entry(out, "trend", trend_text(facts.trend, "rho"), style);
   }
@@ -182,10 +192,10 @@ struct Terminal {
                 style);
     write_rows<experiments::ColonyRow>(
         out, "exploration", facts.rows,
-        {{"of estimates", [](const auto& row) { return part_text(row.estimate_correlation); }},
-         {"visited", [](const auto& row) { return value_text(row.visited); }},
-         {"right", [](const auto& row) { return value_text(row.accuracy.value); }},
-         {"steps", [](const auto& row) { return value_text(row.n_steps); }}},
+        {{"of estimates", [](const auto& row) { return short_value(row.estimate_correlation.value); }},
+         {"visited", [](const auto& row) { return short_value(row.visited); }},
+         {"right", [](const auto& row) { return short_value(row.accuracy.value); }},
+         {"steps", [](const auto& row) { return short_value(row.n_steps); }}},
         style);
     write_entry(out, "trend", trend_text(facts.trend, "rho"), style);
     write_entry(out, "trend",
