@@ -81,6 +81,18 @@ def check_decompose_schema() -> Callable[[dict[str, Any]], None]:
     return checker_of(command.DECOMPOSE_SCHEMA)
 
 
+@pytest.fixture(scope="session")
+def check_plan_data_schema() -> Callable[[dict[str, Any]], None]:
+    """Asserts that a document keeps to docs/plan_data.schema.json."""
+    return checker_of(command.PLAN_DATA_SCHEMA)
+
+
+@pytest.fixture(scope="session")
+def check_plan_model_schema() -> Callable[[dict[str, Any]], None]:
+    """Asserts that a document keeps to docs/plan_model.schema.json."""
+    return checker_of(command.PLAN_MODEL_SCHEMA)
+
+
 @pytest.fixture
 def llama(tmp_path: Path) -> families.Checkpoint:
     """A small grouped-query model, not yet written."""

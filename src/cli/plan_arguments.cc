@@ -17,6 +17,8 @@ constexpr const char* kFooter = R"(Examples:
   headspan plan --budget 512 --n 1e5 --noise 1 --bias exponential:1,0.5
   headspan plan --budget 768 --n 1e4 --noise 0.5 --bias polynomial:1,2 --bandwidth optimal --multiple-of 8
   headspan plan --budget 1024 --d-model 512 --n 1e6 --noise 1 --bias table:bias.csv --json plan.json
+  headspan plan data.csv --y target --budget 32 --at-n 1e5 --check
+  headspan plan --like config.json --context 8192
 
 A table has a head dimension in its first column, the value in its second, and a standard error in its third, if any.
 
@@ -71,9 +73,47 @@ void declare_law(CLI::App& command, PlanArguments& a) {
       ->group(group);
 }
 
+void declare_data(CLI::App& command, PlanArguments& a) {
+  const char* group = "From data, in place of a law";
+  command.add_option("DATA", a.data, "A table in a text file (CSV and its kin), or - for standard input")
+      ->type_name("");
+  command.add_option("--y,--target", a.y, "Column to predict")->type_name("NAME")->group(group);
+  command
+      .add_option("--x", a.x, "Input columns, between commas or one per --x [every other column of numbers]")
+      ->type_name("NAMES")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(group);
+  command.add_option("--at-n", a.at_n, "A plan for this many rows too")->type_name("N")->group(group);
+  command.add_flag("--check", a.check, "Fit every pair, and say what the plan loses against the best")
+      ->group(group);
+  command.add_option("--draws", a.n_draws, "Of the projections of each pair, with --check [3]")
+      ->type_name("N")
+      ->group(group);
+  command.add_option("--seed", a.seed, "Of projections and resamples [0]")->type_name("N")->group(group);
+  command.add_option("--threads", a.n_threads, "Results do not depend on it [0: all cores]")
+      ->type_name("N")
+      ->group(group);
+}
+
+void declare_model(CLI::App& command, PlanArguments& a) {
+  const char* group = "For a model, in place of a law";
+  command
+      .add_option(
+          "--like", a.like,
+          "A model's config.json: parameters, cache and operations of every pair of its attention's budget")
+      ->type_name("CONFIG")
+      ->group(group);
+  command.add_option("--context", a.context, "Tokens attended to [4096]")->type_name("T")->group(group);
+  command.add_option("--bytes", a.bytes, "Of a cached number [2]")->type_name("B")->group(group);
+}
+
 void declare_output(CLI::App& command, PlanArguments& a) {
   const char* group = "Output (FILE - is standard output, the table is then left out)";
-  command.add_option("--json", a.json, "Everything, as docs/plan.schema.json describes")
+  command
+      .add_option("--json", a.json,
+                  "Everything, as docs/plan.schema.json (plan_data.schema.json with DATA, "
+                  "plan_model.schema.json with --like) describes")
       ->type_name("FILE")
       ->group(group);
   command.add_flag("--quiet", a.quiet, "No table")->group(group);
@@ -151,20 +191,9 @@ plan::BiasProfile bias_in(const PlanArguments& a, LawWords& out) {
                   words));
 }
 
-double scale_of(const plan::BiasProfile& bias) {
-  return std::visit(
-      [](const auto& profile) {
-        if constexpr (requires { profile.scale; })
-          return profile.scale;
-        else
-          return std::max(0.0, profile.value.maxCoeff());
-      },
-      bias);
-}
-
 plan::Growth growth_in(const PlanArguments& a, LawWords& out) {
   const std::string words = a.bandwidth.value_or("1");
-  if (words == "optimal") return plan::BestBandwidth{a.signal.value_or(scale_of(out.law.bias))};
+  if (words == "optimal") return plan::BestBandwidth{a.signal.value_or(plan::greatest_bias(out.law.bias))};
   if (a.signal) throw UsageError("--signal: it has a meaning with --bandwidth optimal only; leave it out");
   const auto value = number_in(words);
   if (!value || !(*value > 0.0))
@@ -190,6 +219,8 @@ plan::Correlation correlation_in(const PlanArguments& a, LawWords& out) {
 void declare(CLI::App& command, PlanArguments& arguments) {
   declare_pairs(command, arguments);
   declare_law(command, arguments);
+  declare_data(command, arguments);
+  declare_model(command, arguments);
   declare_table_options(command, arguments.table);
   declare_output(command, arguments);
   command.footer(kFooter);
@@ -197,7 +228,7 @@ void declare(CLI::App& command, PlanArguments& arguments) {
 
 plan::PairRules pair_rules(const PlanArguments& a) {
   if (!a.budget) throw UsageError("--budget: is needed, the total dimension of all heads");
-  return {*a.budget, a.exact, a.multiple_of, a.n_kv_heads, a.d_model};
+  return {*a.budget, a.exact, a.multiple_of, a.n_kv_heads.value_or(1), a.d_model};
 }
 
 LawWords law_words(const PlanArguments& a) {

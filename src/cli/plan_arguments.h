@@ -13,8 +13,18 @@
 namespace headspan::cli {
 
 struct PlanArguments {
+  std::optional<std::string> data, y;
+  std::vector<std::string> x;
+  std::optional<double> at_n;
+  bool check = false;
+  Index n_draws = 3;
+  std::uint64_t seed = 0;
+  int n_threads = 0;
+  std::optional<std::string> like;
+  Index context = 4096, bytes = 2;
   std::optional<Index> budget, d_model;
-  Index multiple_of = 1, n_kv_heads = 1;
+  Index multiple_of = 1;
+  std::optional<Index> n_kv_heads;
   bool exact = false;
   std::optional<double> n, noise, signal;
   std::optional<std::string> bias, bandwidth, rho;

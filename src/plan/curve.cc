@@ -41,4 +41,18 @@ double value_at(const Vector& places, const Vector& values, double at) {
   return values[right - 1] + share * (values[right] - values[right - 1]);
 }
 
+const MeasuredCurve* measured_bias(const BiasProfile& bias) {
+  if (const auto* measured = std::get_if<MeasuredBias>(&bias)) return &measured->shared;
+  return std::get_if<MeasuredCurve>(&bias);
+}
+
+std::vector<const MeasuredCurve*> measured_curves(const LawOptions& options) {
+  std::vector<const MeasuredCurve*> curves;
+  if (const MeasuredCurve* bias = measured_bias(options.bias)) curves.push_back(bias);
+  if (const auto* rho = std::get_if<MeasuredCurve>(&options.correlation)) curves.push_back(rho);
+  if (const auto* growth = std::get_if<MeasuredGrowth>(&options.growth))
+    curves.push_back(&growth->log_variance);
+  return curves;
+}
+
 }  // namespace headspan::plan

@@ -1,6 +1,8 @@
 #pragma once
 // Measured curves: checks and straight lines between their points.
 
+#include <vector>
+
 #include "headspan/plan/profile.h"
 
 namespace headspan::plan {
@@ -14,5 +16,11 @@ bool is_within(const Vector& places, double at);
 
 /// The straight line between the neighbours of `at`. Throws ArgumentError outside.
 double value_at(const Vector& places, const Vector& values, double at);
+
+/// The measured curve of a bias, or nothing.
+const MeasuredCurve* measured_bias(const BiasProfile& bias);
+
+/// Every measured curve that a law rests on.
+std::vector<const MeasuredCurve*> measured_curves(const LawOptions& options);
 
 }  // namespace headspan::plan

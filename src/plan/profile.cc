@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/gaussian_laws.h"
@@ -44,7 +45,11 @@ void check_bias(const BiasProfile& bias) {
                           require(b.dimension >= 1.0 && std::isfinite(b.dimension), "bias: dimension",
                                   "at least 1 and finite", b.dimension);
                         },
-                        [](const MeasuredCurve& curve) { check_curve("bias", curve); }},
+                        [](const MeasuredCurve& curve) { check_curve("bias", curve); },
+                        [](const MeasuredBias& measured) {
+                          check_curve("bias", measured.shared);
+                          check_curve("bias", {measured.shared.head_dim, measured.own, {}});
+                        }},
              bias);
 }
 
@@ -69,17 +74,23 @@ void check_correlation(const Correlation& correlation) {
 void check_growth(const Growth& growth) {
   if (const auto* fixed = std::get_if<FixedGrowth>(&growth))
     require(is_scale(fixed->log_growth), "log_growth", "finite and not negative", fixed->log_growth);
+  else if (const auto* best = std::get_if<BestBandwidth>(&growth))
+    require(is_scale(best->signal), "signal", "finite and not negative", best->signal);
   else
-    require(is_scale(std::get<BestBandwidth>(growth).signal), "signal", "finite and not negative",
-            std::get<BestBandwidth>(growth).signal);
+    check_curve("log_variance", std::get<MeasuredGrowth>(growth).log_variance);
 }
 
-double squared_bias(const BiasProfile& bias, double k) {
+double squared_bias(const BiasProfile& bias, double k, double n_heads) {
   return std::visit(
       Overloaded{[k](const ExponentialBias& b) { return b.scale * std::exp(-b.rate * k); },
                  [k](const PolynomialBias& b) { return b.scale * std::pow(k, -b.power); },
                  [k](const FiniteBias& b) { return b.scale * std::max(0.0, 1.0 - k / b.dimension); },
-                 [k](const MeasuredCurve& curve) { return value_at(curve.head_dim, curve.value, k); }},
+                 [k](const MeasuredCurve& curve) { return value_at(curve.head_dim, curve.value, k); },
+                 [k, n_heads](const MeasuredBias& measured) {
+                   const Vector& at = measured.shared.head_dim;
+                   const double shared = value_at(at, measured.shared.value, k);
+                   return shared + (value_at(at, measured.own, k) - shared) / n_heads;
+                 }},
       bias);
 }
 
@@ -114,6 +125,18 @@ struct ErrorLaw::Terms {
 
 double log_growth(double bandwidth) { return GaussianKernelLaw(bandwidth).log_v(1.0); }
 
+double greatest_bias(const BiasProfile& bias) {
+  if (const MeasuredCurve* curve = measured_bias(bias)) return std::max(0.0, curve->value.maxCoeff());
+  return std::visit(
+      [](const auto& profile) {
+        if constexpr (requires { profile.scale; })
+          return profile.scale;
+        else
+          return 0.0;
+      },
+      bias);
+}
+
 ErrorLaw::ErrorLaw(LawOptions options) : options_(std::move(options)) {
   check_bias(options_.bias);
   check_correlation(options_.correlation);
@@ -130,18 +153,16 @@ ErrorLaw ErrorLaw::with_n(double n) const {
 }
 
 bool ErrorLaw::covers(double head_dim) const {
-  const auto reaches = [head_dim](const auto& profile) {
-    const auto* curve = std::get_if<MeasuredCurve>(&profile);
-    return !curve || is_within(curve->head_dim, head_dim);
-  };
-  return reaches(options_.bias) && reaches(options_.correlation);
+  const std::vector<const MeasuredCurve*> curves = measured_curves(options_);
+  return std::all_of(curves.begin(), curves.end(),
+                     [&](const MeasuredCurve* curve) { return is_within(curve->head_dim, head_dim); });
 }
 
 ErrorLaw::Terms ErrorLaw::terms(double head_dim, double n_heads) const {
   require(head_dim >= 1.0, "head_dim", "at least 1", head_dim);
   require(n_heads >= 1.0, "n_heads", "at least 1", n_heads);
   Terms out;
-  const double bias = squared_bias(options_.bias, head_dim);
+  const double bias = squared_bias(options_.bias, head_dim, n_heads);
   out.rho = correlation_of_heads(options_.correlation, head_dim, n_heads);
   const double log_share = std::log(std::max(0.0, 1.0 / n_heads + (1.0 - 1.0 / n_heads) * out.rho)) +
                            std::log(options_.noise) - std::log(options_.n);
@@ -152,6 +173,11 @@ ErrorLaw::Terms ErrorLaw::terms(double head_dim, double n_heads) const {
   };
   if (const auto* fixed = std::get_if<FixedGrowth>(&options_.growth)) {
     settle(fixed->log_growth, 0.0);
+    return out;
+  }
+  if (const auto* measured = std::get_if<MeasuredGrowth>(&options_.growth)) {
+    const MeasuredCurve& curve = measured->log_variance;
+    settle(std::max(0.0, value_at(curve.head_dim, curve.value, head_dim)) / head_dim, 0.0);
     return out;
   }
   const double hidden = std::max(0.0, std::get<BestBandwidth>(options_.growth).signal - bias);
@@ -177,9 +203,10 @@ PairError ErrorLaw::at(double head_dim, double n_heads) const {
   out.capped = uncapped > options_.noise;
   out.variance = std::min(uncapped, options_.noise);
   out.mse = out.squared_bias + out.variance;
-  out.beyond_range = head_dim * parts.log_growth > 0.5 * std::log(options_.n);
-  if (const auto* curve = std::get_if<MeasuredCurve>(&options_.bias);
-      curve && curve->standard_error.size() > 0)
+  out.beyond_range = !std::holds_alternative<MeasuredGrowth>(options_.growth) &&
+                     head_dim * parts.log_growth > 0.5 * std::log(options_.n);
+  const MeasuredCurve* curve = measured_bias(options_.bias);
+  if (curve && curve->standard_error.size() > 0)
     out.standard_error = value_at(curve->head_dim, curve->standard_error, head_dim);
   return out;
 }

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <boost/math/special_functions/lambert_w.hpp>
 #include <cmath>
-#include <functional>
+#include <tuple>
 
 #include "headspan/numeric/error.h"
+#include "plan/curve.h"
 #include "plan/minimum.h"
 
 namespace headspan::plan {
@@ -84,28 +85,17 @@ ClosedForm held_within(const Root& root, double budget) {
   return {{k, budget / k}, root.exact, root.assumption};
 }
 
-double scale_of(const BiasProfile& bias) {
-  return std::visit(
-      [](const auto& profile) {
-        if constexpr (requires { profile.scale; })
-          return profile.scale;
-        else
-          return profile.value.cwiseAbs().maxCoeff();
-      },
-      bias);
-}
+bool is_measured(const LawOptions& options) { return !measured_curves(options).empty(); }
+
+bool has_no_bias(const BiasProfile& bias) { return !measured_bias(bias) && greatest_bias(bias) == 0.0; }
 
 /// Range of k that the law covers within [1, budget].
 std::pair<double, double> reach(const ErrorLaw& law, double budget) {
   double from = 1.0, to = budget;
-  const auto narrow = [&](const auto& profile) {
-    if (const auto* curve = std::get_if<MeasuredCurve>(&profile)) {
-      from = std::max(from, curve->head_dim[0]);
-      to = std::min(to, curve->head_dim[curve->head_dim.size() - 1]);
-    }
-  };
-  narrow(law.options().bias);
-  narrow(law.options().correlation);
+  for (const MeasuredCurve* curve : measured_curves(law.options())) {
+    from = std::max(from, curve->head_dim[0]);
+    to = std::min(to, curve->head_dim[curve->head_dim.size() - 1]);
+  }
   if (from > to)
     throw ArgumentError(fmt::format("budget: the measured curves have no dimension from 1 to {}", budget));
   return {from, to};
@@ -116,29 +106,6 @@ ContinuousPair best_pair(const ErrorLaw& law, double budget) {
   return continuous_optimum(law, budget);
 }
 
-struct Track {
-  double x, y;
-  bool beyond_range;
-};
-
-Slope fit(double from, double to, const std::function<Track(double)>& point) {
-  Slope slope;
-  slope.from = from;
-  slope.to = to;
-  slope.n_points = kSlopePoints;
-  Vector x(kSlopePoints), y(kSlopePoints);
-  const double step = (std::log(to) - std::log(from)) / static_cast<double>(kSlopePoints - 1);
-  for (Index i = 0; i < kSlopePoints; ++i) {
-    const Track track = point(std::exp(std::log(from) + step * static_cast<double>(i)));
-    x[i] = track.x;
-    y[i] = track.y;
-    slope.n_beyond_range += track.beyond_range ? 1 : 0;
-  }
-  const Vector centred = x.array() - x.mean();
-  slope.value = centred.dot(y) / centred.squaredNorm();
-  return slope;
-}
-
 bool is_beyond_range(const ErrorLaw& law, const ContinuousPair& pair) {
   return law.at(pair.head_dim, pair.n_heads).beyond_range;
 }
@@ -146,9 +113,8 @@ bool is_beyond_range(const ErrorLaw& law, const ContinuousPair& pair) {
 /// What d k / d log n tends to.
 std::optional<double> dimension_limit(const ErrorLaw& law) {
   const LawOptions& o = law.options();
-  if (scale_of(o.bias) == 0.0 || std::holds_alternative<FiniteBias>(o.bias)) return 0.0;
-  if (std::holds_alternative<MeasuredCurve>(o.bias) || std::holds_alternative<MeasuredCurve>(o.correlation))
-    return std::nullopt;
+  if (has_no_bias(o.bias) || std::holds_alternative<FiniteBias>(o.bias)) return 0.0;
+  if (is_measured(o)) return std::nullopt;
   const auto* fixed = std::get_if<FixedGrowth>(&o.growth);
   if (!fixed) return 0.0;
   if (const auto* exponential = std::get_if<ExponentialBias>(&o.bias))
@@ -159,8 +125,7 @@ std::optional<double> dimension_limit(const ErrorLaw& law) {
 
 std::optional<double> heads_limit(const ErrorLaw& law) {
   const LawOptions& o = law.options();
-  if (std::holds_alternative<MeasuredCurve>(o.bias) || std::holds_alternative<MeasuredCurve>(o.correlation))
-    return std::nullopt;
+  if (is_measured(o)) return std::nullopt;
   const auto* fixed = std::get_if<FixedGrowth>(&o.growth);
   if (fixed && fixed->log_growth == 0.0) return std::nullopt;
   return 1.0;
@@ -191,12 +156,30 @@ double lambert_w_of_exp(double log_x) {
   return w;
 }
 
+Slope fit_slope(double from, double to, Index n_points,
+                const std::function<std::pair<double, double>(double)>& point) {
+  if (!(from > 0.0 && to > from && std::isfinite(to)) || n_points < 2)
+    throw ArgumentError(
+        fmt::format("fit_slope: a range and two points are wanted, not {} to {} and {}", from, to, n_points));
+  Slope slope;
+  slope.from = from;
+  slope.to = to;
+  slope.n_points = n_points;
+  Vector x(n_points), y(n_points);
+  const double step = (std::log(to) - std::log(from)) / static_cast<double>(n_points - 1);
+  for (Index i = 0; i < n_points; ++i)
+    std::tie(x[i], y[i]) = point(std::exp(std::log(from) + step * static_cast<double>(i)));
+  const Vector centred = x.array() - x.mean();
+  slope.value = centred.dot(y) / centred.squaredNorm();
+  return slope;
+}
+
 std::optional<ClosedForm> closed_form(const ErrorLaw& law, double budget) {
   check_budget(budget);
   const LawOptions& o = law.options();
   const auto* fixed = std::get_if<FixedGrowth>(&o.growth);
   const std::optional<Supply> supply = supply_of(law, budget);
-  if (!fixed || !supply || scale_of(o.bias) == 0.0) return std::nullopt;
+  if (!fixed || !supply || has_no_bias(o.bias)) return std::nullopt;
   if (fixed->log_growth == 0.0 && supply->correlated) return std::nullopt;
   if (const auto* exponential = std::get_if<ExponentialBias>(&o.bias))
     return held_within(exponential_optimum(*exponential, fixed->log_growth, *supply), budget);
@@ -220,10 +203,9 @@ ContinuousPair continuous_optimum(const ErrorLaw& law, double budget) {
 Regime regime(const ErrorLaw& law, double budget) {
   check_budget(budget);
   const LawOptions& o = law.options();
-  if (scale_of(o.bias) == 0.0)
+  if (has_no_bias(o.bias))
     return {"no_bias", "nothing is gained by wider heads: head_dim is 1, n_heads is the budget"};
-  if (std::holds_alternative<MeasuredCurve>(o.bias))
-    return {"measured", "no law beyond the dimensions that were measured"};
+  if (measured_bias(o.bias)) return {"measured", "no law beyond the dimensions that were measured"};
   if (const auto* finite = std::get_if<FiniteBias>(&o.bias))
     return {
         "intrinsic_dimension",
@@ -257,16 +239,22 @@ Scaling scaling(const ErrorLaw& law, double budget, const ScalingRanges& ranges)
   out.regime = regime(law, budget);
   out.closed_form = closed_form(law, budget);
   out.optimum = continuous_optimum(law, budget);
-  out.head_dim_on_log_n = fit(ranges.n_from, ranges.n_to, [&](double n) {
+  Index beyond = 0;
+  out.head_dim_on_log_n = fit_slope(ranges.n_from, ranges.n_to, kSlopePoints, [&](double n) {
     const ErrorLaw other = law.with_n(n);
     const ContinuousPair pair = best_pair(other, budget);
-    return Track{std::log(n), pair.head_dim, is_beyond_range(other, pair)};
+    beyond += is_beyond_range(other, pair) ? 1 : 0;
+    return std::pair{std::log(n), pair.head_dim};
   });
   out.head_dim_on_log_n.limit = dimension_limit(law);
-  out.log_n_heads_on_log_budget = fit(ranges.budget_from, ranges.budget_to, [&](double d) {
-    const ContinuousPair pair = best_pair(law, d);
-    return Track{std::log(d), std::log(pair.n_heads), is_beyond_range(law, pair)};
-  });
+  out.head_dim_on_log_n.n_beyond_range = std::exchange(beyond, 0);
+  out.log_n_heads_on_log_budget =
+      fit_slope(ranges.budget_from, ranges.budget_to, kSlopePoints, [&](double d) {
+        const ContinuousPair pair = best_pair(law, d);
+        beyond += is_beyond_range(law, pair) ? 1 : 0;
+        return std::pair{std::log(d), std::log(pair.n_heads)};
+      });
+  out.log_n_heads_on_log_budget.n_beyond_range = beyond;
   out.log_n_heads_on_log_budget.limit = heads_limit(law);
   return out;
 }

@@ -6,6 +6,7 @@
 
 #include "headspan/report/plan_report.h"
 #include "report/number_text.h"
+#include "report/plan_parts.h"
 #include "report/terminal.h"
 #include "report/text_table.h"
 
@@ -13,11 +14,6 @@ namespace headspan::report {
 namespace {
 
 constexpr std::size_t kRowsShown = 16;
-constexpr std::size_t kTiesShown = 8;
-
-std::string pair_text(const plan::Pair& pair) {
-  return fmt::format("{} x {}", counted(pair.n_heads, "head"), pair.head_dim);
-}
 
 struct BiasText {
   std::string operator()(const plan::ExponentialBias& b) const {
@@ -34,6 +30,21 @@ struct BiasText {
                        counted(curve.head_dim.size(), "head dimension"), curve.head_dim[0],
                        curve.head_dim[curve.head_dim.size() - 1]);
   }
+  std::string operator()(const plan::MeasuredBias& measured) const { return (*this)(measured.shared); }
+};
+
+struct GrowthText {
+  double bandwidth;
+  std::string operator()(const plan::FixedGrowth& growth) const {
+    return fmt::format("{:.5g}: the variance grows by {:.5g} a dimension", bandwidth,
+                       std::exp(growth.log_growth));
+  }
+  std::string operator()(const plan::BestBandwidth& best) const {
+    return fmt::format("the best for every pair, signal {:.4g}", best.signal);
+  }
+  std::string operator()(const plan::MeasuredGrowth& measured) const {
+    return fmt::format("that of the heads measured, {}", BiasText{}(measured.log_variance));
+  }
 };
 
 struct CorrelationText {
@@ -47,25 +58,12 @@ struct CorrelationText {
   std::string operator()(const plan::MeasuredCurve& curve) const { return BiasText{}(curve); }
 };
 
-std::string rules_text(const plan::PairRules& rules) {
-  std::string text = fmt::format("{}{}", rules.exact ? "exactly " : "at most ", rules.budget);
-  if (rules.multiple_of > 1) text += fmt::format(", head_dim in multiples of {}", rules.multiple_of);
-  if (rules.n_kv_heads > 1) text += fmt::format(", n_heads in multiples of {}", rules.n_kv_heads);
-  if (rules.d_model) text += fmt::format(", d_model {}", *rules.d_model);
-  return text;
-}
-
 void write_question(std::ostream& out, const PlanReport& report, const TerminalStyle& style) {
   const plan::LawOptions& law = report.law;
   write_entry(out, "budget", rules_text(report.rules), style);
   write_entry(out, "data", fmt::format("n {:.6g}, noise variance {:.6g}", law.n, law.noise), style);
   write_entry(out, "bias", fmt::format("B(k) = {}", std::visit(BiasText{}, law.bias)), style);
-  const auto* best = std::get_if<plan::BestBandwidth>(&law.growth);
-  write_entry(out, "bandwidth",
-              best ? fmt::format("the best for every pair, signal {:.4g}", best->signal)
-                   : fmt::format("{:.5g}: the variance grows by {:.5g} a dimension", report.bandwidth,
-                                 std::exp(std::get<plan::FixedGrowth>(law.growth).log_growth)),
-              style);
+  write_entry(out, "bandwidth", std::visit(GrowthText{report.bandwidth}, law.growth), style);
   write_entry(out, "correlation", std::visit(CorrelationText{}, law.correlation), style);
 }
 
@@ -84,34 +82,14 @@ void write_answer(std::ostream& out, const plan::Allocation& found, const Termin
               fmt::format("{}: mse {:.5g} = squared bias {:.4g} + variance {:.4g}", pair_text(best.pair),
                           best.error.mse, best.error.squared_bias, best.error.variance),
               style);
-  std::string ties;
-  for (std::size_t i = 0; i < std::min(found.near_ties.size(), kTiesShown); ++i)
-    append(ties, ", ", pair_text(found.curve[found.near_ties[i]].pair));
-  if (found.near_ties.size() > kTiesShown) ties += fmt::format(", ... {} in all", found.near_ties.size());
-  const char* margin = found.has_standard_error ? "one standard error" : "1 %";
-  write_entry(out, "near-ties",
-              found.near_ties.size() == 1 ? fmt::format("none within {}", margin)
-                                          : fmt::format("within {}: {}", margin, ties),
-              style);
+  const std::string margin = found.has_standard_error ? "one standard error" : "1 %";
+  write_entry(out, "near-ties", near_ties_text(found, margin), style);
   write_entry(out, "range", range_text(found), style);
   if (!found.out_of_reach.empty())
     write_entry(out, "left out",
                 fmt::format("{} that the measured curves do not reach",
                             counted(static_cast<std::int64_t>(found.out_of_reach.size()), "head dimension")),
                 style);
-}
-
-std::string continuous_text(const plan::ContinuousPair& pair) {
-  return fmt::format("head_dim {:.4f}, n_heads {:.5g}", pair.head_dim, pair.n_heads);
-}
-
-std::string slope_text(const plan::Slope& slope, const char* over) {
-  std::string text = fmt::format("{:.4g} over {} {:.3g} to {:.3g}", slope.value, over, slope.from, slope.to);
-  if (slope.limit) text += fmt::format(", tends to {:.4g}", *slope.limit);
-  if (slope.n_beyond_range > 0)
-    text +=
-        fmt::format(" ({} of {} points beyond the range of the law)", slope.n_beyond_range, slope.n_points);
-  return text;
 }
 
 void write_scaling(std::ostream& out, const plan::Scaling& scaling, const TerminalStyle& style) {

@@ -31,8 +31,15 @@ struct MeasuredCurve {
   Vector standard_error;  ///< [m], or empty where unknown
 };
 
-/// Squared bias of a head of dimension k.
-using BiasProfile = std::variant<ExponentialBias, PolynomialBias, FiniteBias, MeasuredCurve>;
+/// Measured on several heads: B(k, H) = shared + (own - shared) / H, what the mean of heads has in common and
+/// what averaging takes away.
+struct MeasuredBias {
+  MeasuredCurve shared;  ///< mean of B_h B_l over two different heads
+  Vector own;            ///< [m] mean of B_h^2
+};
+
+/// Squared bias of heads of dimension k.
+using BiasProfile = std::variant<ExponentialBias, PolynomialBias, FiniteBias, MeasuredCurve, MeasuredBias>;
 
 /// One bandwidth for every dimension: the variance grows by exp(log_growth) per dimension. The bias profile
 /// is then that of heads of this bandwidth.
@@ -46,7 +53,13 @@ struct BestBandwidth {
   double signal = 1.0;  ///< variance of the regression function
 };
 
-using Growth = std::variant<FixedGrowth, BestBandwidth>;
+/// The variance of one head in units of s2/n, as a logarithm, measured at some head dimensions: growth^k
+/// where a law holds. It is not judged by the range of the law.
+struct MeasuredGrowth {
+  MeasuredCurve log_variance;
+};
+
+using Growth = std::variant<FixedGrowth, BestBandwidth, MeasuredGrowth>;
 
 /// Orthogonal heads: centred correlation 0. Possible where H k is at most the dimension of the inputs.
 struct OrthogonalHeads {};
@@ -67,6 +80,10 @@ using Correlation = std::variant<OrthogonalHeads, FrameBound, CommonCorrelation,
 /// + b^2)) is what every dimension of a head multiplies its variance by. Throws ArgumentError unless the
 /// bandwidth is positive and finite.
 double log_growth(double bandwidth);
+
+/// A0 of a profile with a scale, or the largest value measured, at least 0: what is lost by a head that sees
+/// nothing.
+double greatest_bias(const BiasProfile& bias);
 
 struct LawOptions {
   BiasProfile bias;

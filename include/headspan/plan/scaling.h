@@ -2,8 +2,10 @@
 // How the best head dimension grows with data and budget: closed forms, the continuous optimum, slopes, and
 // the regime that says which law holds.
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "headspan/plan/profile.h"
 
@@ -50,6 +52,12 @@ struct Slope {
   double from = 0.0, to = 0.0;             ///< range of n, or of the budget
   Index n_points = 0, n_beyond_range = 0;  ///< points, and those whose optimum has growth^k > sqrt(n)
 };
+
+/// The least-squares slope of y on x over `n_points` arguments in equal ratios from `from` to `to`, at each
+/// of which `point` gives x and y; no limit, none beyond the range. Throws ArgumentError unless 0 < from < to
+/// and n_points >= 2.
+Slope fit_slope(double from, double to, Index n_points,
+                const std::function<std::pair<double, double>(double)>& point);
 
 /// The name of a law and the law in words.
 struct Regime {

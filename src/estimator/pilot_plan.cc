@@ -1,0 +1,339 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "headspan/estimator/pilot.h"
+#include "headspan/numeric/error.h"
+#include "headspan/numeric/parallel.h"
+#include "headspan/numeric/random.h"
+
+namespace headspan::estimator {
+namespace {
+
+constexpr Index kSlopePoints = 17;
+
+/// Moments of one cell under weights of the points, noise variance one for the last two.
+struct Means {
+  double own, shared, variance, covariance;
+};
+
+/// Per dimension and cell.
+using Table = std::vector<std::vector<Means>>;
+
+/// `weights` [m] sum to one.
+Table means_of(const Pilot& pilot, const Vector& weights) {
+  Table out;
+  for (const PilotDimension& dimension : pilot.dimensions) {
+    std::vector<Means> row;
+    for (const PilotCell& cell : dimension.cells)
+      row.push_back({cell.own.dot(weights), cell.shared.dot(weights), cell.variance.dot(weights),
+                     cell.covariance.dot(weights)});
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+/// The share of the noise in a variance, carried from m points to n: 1/m becomes 1/n, and 1 stays 1.
+double carried(double share, double m, double n) {
+  if (m == n || share >= 1.0) return share;
+  const double odds = share / (1.0 - share) * (m - 1.0) / (n - 1.0);
+  return odds / (1.0 + odds);
+}
+
+/// One cell in the terms of a law for n points.
+struct Terms {
+  double own_bias, shared_bias, variance, covariance;
+  double mse(double n_heads) const {
+    const double shared = shared_bias + covariance;
+    return shared + (own_bias + variance - shared) / n_heads;
+  }
+  double log_variance(double floor) const { return std::log(std::max(variance / floor, 1.0 + 1e-12)); }
+  double rho(double floor) const {
+    return std::clamp((covariance - floor) / std::max(variance - floor, 1e-12 * floor), -1.0, 1.0);
+  }
+};
+
+Terms terms_of(const Means& means, const Pilot& pilot, double n) {
+  const double m = static_cast<double>(pilot.n_used), s2 = pilot.noise;
+  return {means.own - s2 * (1.0 + means.variance), means.shared - s2 * (1.0 + means.covariance),
+          s2 * carried(means.variance, m - 1.0, n - 1.0), s2 * carried(means.covariance, m - 1.0, n - 1.0)};
+}
+
+/// The cell of least predicted error for this many heads.
+std::size_t best_cell(const std::vector<Means>& cells, const Pilot& pilot, double n, double n_heads) {
+  std::size_t best = 0;
+  double least = 0.0;
+  for (std::size_t j = 0; j < cells.size(); ++j) {
+    const double mse = terms_of(cells[j], pilot, n).mse(n_heads);
+    if (j > 0 && !(mse < least)) continue;
+    least = mse;
+    best = j;
+  }
+  return best;
+}
+
+double heads_of(const plan::PairRules& rules, Index head_dim) {
+  return static_cast<double>(
+      std::max<Index>(1, rules.budget / head_dim / rules.n_kv_heads * rules.n_kv_heads));
+}
+
+/// A law and the cells it was read off.
+struct Reading {
+  plan::LawOptions law;
+  std::vector<std::size_t> cells;
+};
+
+Reading read(const Pilot& pilot, const Table& table, double n, const std::function<double(Index)>& n_heads) {
+  const auto size = static_cast<Index>(pilot.dimensions.size());
+  plan::MeasuredCurve shared{Vector(size), Vector(size), {}};
+  plan::MeasuredCurve log_variance = shared, rho = shared;
+  plan::MeasuredBias bias{{}, Vector(size)};
+  Reading out;
+  const double floor = pilot.noise / n;
+  for (Index i = 0; i < size; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const Index head_dim = pilot.dimensions[at].head_dim;
+    out.cells.push_back(best_cell(table[at], pilot, n, n_heads(head_dim)));
+    const Terms terms = terms_of(table[at][out.cells.back()], pilot, n);
+    shared.head_dim[i] = log_variance.head_dim[i] = rho.head_dim[i] = static_cast<double>(head_dim);
+    shared.value[i] = terms.shared_bias;
+    bias.own[i] = terms.own_bias;
+    log_variance.value[i] = terms.log_variance(floor);
+    rho.value[i] = terms.rho(floor);
+  }
+  bias.shared = std::move(shared);
+  out.law = {std::move(bias), plan::MeasuredGrowth{std::move(log_variance)}, std::move(rho), pilot.noise, n};
+  return out;
+}
+
+/// Straight line between measured dimensions through the logarithms of the chosen bandwidths.
+double bandwidth_at(const Pilot& pilot, const std::vector<std::size_t>& cells, Index head_dim) {
+  const auto chosen = [&](std::size_t i) { return pilot.dimensions[i].cells[cells[i]].bandwidth; };
+  std::size_t right = 0;
+  while (pilot.dimensions[right].head_dim < head_dim) ++right;
+  if (pilot.dimensions[right].head_dim == head_dim) return chosen(right);
+  const double from = static_cast<double>(pilot.dimensions[right - 1].head_dim);
+  const double share =
+      (static_cast<double>(head_dim) - from) / (static_cast<double>(pilot.dimensions[right].head_dim) - from);
+  return chosen(right - 1) * std::pow(chosen(right) / chosen(right - 1), share);
+}
+
+/// Least-squares slope of log variance on head dimension at the bandwidths nearest to `bandwidth`, where they
+/// are within a quarter octave of it.
+double growth_slope(const Pilot& pilot, const Table& table, double bandwidth) {
+  std::vector<std::pair<double, double>> points;
+  for (std::size_t i = 0; i < table.size(); ++i)
+    for (std::size_t j = 0; j < table[i].size(); ++j) {
+      const PilotCell& cell = pilot.dimensions[i].cells[j];
+      if (std::abs(std::log2(cell.bandwidth / bandwidth)) > 0.25 + 1e-9) continue;
+      points.emplace_back(static_cast<double>(pilot.dimensions[i].head_dim), std::log(table[i][j].variance));
+      break;
+    }
+  double x = 0.0, y = 0.0, xx = 0.0, xy = 0.0;
+  for (const auto& [at, value] : points) {
+    x += at / static_cast<double>(points.size());
+    y += value / static_cast<double>(points.size());
+  }
+  for (const auto& [at, value] : points) {
+    xx += (at - x) * (at - x);
+    xy += (at - x) * (value - y);
+  }
+  return xx > 0.0 ? xy / xx : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Standard error, for the projections drawn, of the error that the heads of a cell predict for `n_heads`:
+/// the jackknife over heads. 0 where one head sees all inputs.
+double projection_error(const Matrix& moments, double n_heads) {
+  const Index drawn = moments.rows();
+  if (drawn < 3) return 0.0;
+  const double h = static_cast<double>(drawn), trace = moments.trace(), sum = moments.sum();
+  Vector without(drawn);
+  for (Index i = 0; i < drawn; ++i) {
+    const double squares = trace - moments(i, i);
+    const double all = sum - 2.0 * moments.row(i).sum() + moments(i, i);
+    const double own = squares / (h - 1.0), shared = (all - squares) / ((h - 1.0) * (h - 2.0));
+    without[i] = shared + (own - shared) / n_heads;
+  }
+  return std::sqrt((h - 1.0) / h * (without.array() - without.mean()).square().sum());
+}
+
+/// The same for every pair of the curve; between measured dimensions that of the next one.
+Vector projection_errors(const Pilot& pilot, const PilotPlan& plan) {
+  const auto& curve = plan.allocation.curve;
+  Vector out(static_cast<Index>(curve.size()));
+  std::size_t i = 0;
+  for (Index pair = 0; pair < out.size(); ++pair) {
+    const plan::Pair& at = curve[static_cast<std::size_t>(pair)].pair;
+    while (pilot.dimensions[i].head_dim < at.head_dim) ++i;
+    const auto& cells = pilot.dimensions[i].cells;
+    const auto chosen = std::find_if(cells.begin(), cells.end(), [&](const PilotCell& cell) {
+      return cell.bandwidth == plan.estimates[i].bandwidth;
+    });
+    out[pair] = projection_error(chosen->moments, static_cast<double>(at.n_heads));
+  }
+  return out;
+}
+
+/// Weights of one resample of m points: how often each was drawn, over m.
+Vector resample(Index m, std::uint64_t seed, std::uint64_t stream) {
+  RandomStream random(seed, stream);
+  Vector weights = Vector::Zero(m);
+  for (Index i = 0; i < m; ++i)
+    weights[static_cast<Index>(random.uniform() * static_cast<double>(m))] += 1.0 / static_cast<double>(m);
+  return weights;
+}
+
+/// What varies from resample to resample, one column of `values` per quantity.
+class Bootstrap {
+ public:
+  Bootstrap(Index n_resamples, Index n_quantities) : values_(n_resamples, n_quantities) {}
+  Matrix& values() { return values_; }
+  double standard_error(Index quantity) const {
+    const Vector centred = values_.col(quantity).array() - values_.col(quantity).mean();
+    return std::sqrt(centred.squaredNorm() / static_cast<double>(std::max<Index>(1, values_.rows() - 1)));
+  }
+
+ private:
+  Matrix values_;
+};
+
+constexpr std::uint64_t kResampleStream = std::uint64_t{1} << 40;
+
+/// The plan before its standard errors.
+PilotPlan point_plan(const Pilot& pilot, const Table& table, const plan::PairRules& rules, double n) {
+  PilotPlan out;
+  out.n = n;
+  const Reading reading = read(pilot, table, n, [&](Index k) { return heads_of(rules, k); });
+  out.law = reading.law;
+  out.allocation = plan::allocate(plan::ErrorLaw(out.law), rules);
+  for (const plan::PlanPoint& point : out.allocation.curve)
+    out.bandwidth.push_back(bandwidth_at(pilot, reading.cells, point.pair.head_dim));
+  const double floor = pilot.noise / n;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const PilotCell& cell = pilot.dimensions[i].cells[reading.cells[i]];
+    const Terms terms = terms_of(table[i][reading.cells[i]], pilot, n);
+    const auto part = [](double value) { return ensemble::Part{value, ensemble::Origin::estimated, {}}; };
+    out.estimates.push_back({pilot.dimensions[i].head_dim, cell.bandwidth, part(terms.shared_bias),
+                             part(terms.own_bias), part(terms.variance), part(terms.rho(floor))});
+  }
+  const double bandwidth = out.bandwidth[out.allocation.best];
+  out.log_growth = {growth_slope(pilot, table, bandwidth), ensemble::Origin::estimated, {}};
+  out.theory_log_growth = plan::log_growth(bandwidth);
+  return out;
+}
+
+/// Quantities of one resample: per estimate its four parts at the chosen cell, the growth, and per pair the
+/// difference of its error from that of the plan's best.
+Vector quantities(const Pilot& pilot, const Table& table, const plan::PairRules& rules, const PilotPlan& plan,
+                  std::size_t& best) {
+  const PilotPlan again = point_plan(pilot, table, rules, plan.n);
+  best = again.allocation.best;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const auto& cells = pilot.dimensions[i].cells;
+    const auto chosen = std::find_if(cells.begin(), cells.end(), [&](const PilotCell& cell) {
+      return cell.bandwidth == plan.estimates[i].bandwidth;
+    });
+    const Terms terms = terms_of(table[i][static_cast<std::size_t>(chosen - cells.begin())], pilot, plan.n);
+    values.insert(values.end(),
+                  {terms.shared_bias, terms.own_bias, terms.variance, terms.rho(pilot.noise / plan.n)});
+  }
+  values.push_back(growth_slope(pilot, table, plan.bandwidth[plan.allocation.best]));
+  const auto& curve = again.allocation.curve;
+  for (const plan::PlanPoint& point : curve)
+    values.push_back(point.error.mse - curve[plan.allocation.best].error.mse);
+  return Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size()));
+}
+
+void add_standard_errors(const Pilot& pilot, const plan::PairRules& rules, const PilotOptions& options,
+                         PilotPlan& plan) {
+  const auto n_dimensions = static_cast<Index>(plan.estimates.size());
+  const auto n_pairs = static_cast<Index>(plan.allocation.curve.size());
+  const Index first_pair = 4 * n_dimensions + 1;
+  Bootstrap bootstrap(options.n_bootstrap, first_pair + n_pairs);
+  std::vector<std::size_t> best(static_cast<std::size_t>(options.n_bootstrap));
+  parallel_for(options.n_bootstrap, [&](Index b) {
+    const Vector weights =
+        resample(pilot.n_used, options.seed, kResampleStream + static_cast<std::uint64_t>(b));
+    bootstrap.values().row(b) =
+        quantities(pilot, means_of(pilot, weights), rules, plan, best[static_cast<std::size_t>(b)])
+            .transpose();
+  });
+  for (Index i = 0; i < n_dimensions; ++i) {
+    PilotEstimate& estimate = plan.estimates[static_cast<std::size_t>(i)];
+    Index quantity = 4 * i;
+    for (ensemble::Part* part :
+         {&estimate.squared_bias, &estimate.own_bias, &estimate.variance, &estimate.rho})
+      part->standard_error = bootstrap.standard_error(quantity++);
+  }
+  plan.log_growth.standard_error = bootstrap.standard_error(4 * n_dimensions);
+  const Vector drawn = projection_errors(pilot, plan);
+  const auto best_pair = static_cast<Index>(plan.allocation.best);
+  for (Index i = 0; i < n_pairs; ++i) {
+    const double of_projections = i == best_pair ? 0.0 : std::hypot(drawn[i], drawn[best_pair]);
+    plan.difference_error.push_back(std::hypot(bootstrap.standard_error(first_pair + i), of_projections));
+    const auto chosen = std::count(best.begin(), best.end(), static_cast<std::size_t>(i));
+    plan.chosen_share.push_back(static_cast<double>(chosen) / static_cast<double>(options.n_bootstrap));
+  }
+}
+
+void find_near_ties(PilotPlan& plan) {
+  plan::Allocation& found = plan.allocation;
+  const double least = found.curve[found.best].error.mse;
+  found.near_ties.clear();
+  for (std::size_t i = 0; i < found.curve.size(); ++i)
+    if (found.curve[i].error.mse - least <= plan.difference_error[i]) found.near_ties.push_back(i);
+  found.has_standard_error = true;
+  found.tie_margin = 0.0;
+  for (const std::size_t i : found.near_ties)
+    found.tie_margin = std::max(found.tie_margin, plan.difference_error[i]);
+}
+
+/// Slopes of the measured best dimension over a hundredfold range of n from the pilot's own, and of the
+/// number of heads over budgets from a quarter to four times the one asked for.
+plan::Scaling measured_scaling(const Pilot& pilot, const Table& table, const plan::PairRules& rules,
+                               const PilotPlan& plan) {
+  const auto optimum = [&](double n, double budget) {
+    const Reading reading =
+        read(pilot, table, n, [&](Index k) { return std::max(1.0, budget / static_cast<double>(k)); });
+    return plan::continuous_optimum(plan::ErrorLaw(reading.law), budget);
+  };
+  plan::Scaling out;
+  const double budget = static_cast<double>(rules.budget),
+               widest = static_cast<double>(pilot.dimensions.front().head_dim);
+  out.regime = plan::regime(plan::ErrorLaw(plan.law), budget);
+  out.optimum = optimum(plan.n, budget);
+  const double n = static_cast<double>(pilot.n);
+  out.head_dim_on_log_n = plan::fit_slope(n, 100.0 * n, kSlopePoints, [&](double at) {
+    return std::pair{std::log(at), optimum(at, budget).head_dim};
+  });
+  out.log_n_heads_on_log_budget =
+      plan::fit_slope(std::max(widest, 0.25 * budget), 4.0 * budget, kSlopePoints, [&](double at) {
+        return std::pair{std::log(at), std::log(optimum(plan.n, at).n_heads)};
+      });
+  return out;
+}
+
+}  // namespace
+
+PilotPlan plan_from(const Pilot& pilot, const plan::PairRules& rules, double n, const PilotOptions& options) {
+  if (!(n > 2.0) || !std::isfinite(n))
+    throw ArgumentError(fmt::format("n: must be above 2 and finite, it is {}", n));
+  if (pilot.dimensions.empty())
+    throw ArgumentError("pilot: has no head dimension; measure one with run_pilot");
+  plan::PairRules bounded = rules;
+  bounded.d_model = std::min(rules.d_model.value_or(pilot.d), pilot.d);
+  const Table table =
+      means_of(pilot, Vector::Constant(pilot.n_used, 1.0 / static_cast<double>(pilot.n_used)));
+  PilotPlan out = point_plan(pilot, table, bounded, n);
+  add_standard_errors(pilot, bounded, options, out);
+  find_near_ties(out);
+  out.scaling = measured_scaling(pilot, table, bounded, out);
+  return out;
+}
+
+}  // namespace headspan::estimator

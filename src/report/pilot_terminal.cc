@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+#include "headspan/report/pilot_report.h"
+#include "report/input_facts.h"
+#include "report/number_text.h"
+#include "report/plan_parts.h"
+#include "report/terminal.h"
+#include "report/text_table.h"
+
+namespace headspan::report {
+namespace {
+
+constexpr std::size_t kRowsShown = 16;
+
+std::string part_text(const ensemble::Part& part) {
+  return part.standard_error ? fmt::format("{:.4g} +- {:.2g}", part.value, *part.standard_error)
+                             : fmt::format("{:.4g}", part.value);
+}
+
+void write_pilot(std::ostream& out, const PilotReport& report, const TerminalStyle& style) {
+  const estimator::Pilot& pilot = report.pilot;
+  std::string inputs;
+  for (const std::string& name : report.x) append(inputs, ", ", printable(name));
+  write_entry(out, "model",
+              fmt::format("{} from {}, {}", printable(report.y), inputs, counted(pilot.n, "row")), style);
+  for (const Index j : pilot.constant_inputs)
+    write_entry(out, "note",
+                fmt::format("{} is the same in every row and left out",
+                            printable(report.x[static_cast<std::size_t>(j)])),
+                style);
+  write_entry(out, "budget", rules_text(report.rules), style);
+  write_entry(out, "pilot",
+              fmt::format("{} of {} in up to {} dimensions, {}", counted(report.options.n_heads, "head"),
+                          counted(static_cast<std::int64_t>(pilot.dimensions.size()), "dimension"), pilot.d,
+                          counted(pilot.n_used, "row")),
+              style);
+  write_entry(out, "noise",
+              fmt::format("{:.5g} of a variance of {:.5g} (residuals {}, neighbours {}; both err upwards)",
+                          pilot.noise, pilot.y_variance, part_text(pilot.residual_noise),
+                          part_text(pilot.neighbour_noise)),
+              style);
+  if (std::isfinite(report.plan.log_growth.value))
+    write_entry(
+        out, "growth",
+        fmt::format("log variance {} a dimension at the best pair's bandwidth; a Gaussian design has {:.3g}",
+                    part_text(report.plan.log_growth), report.plan.theory_log_growth),
+        style);
+}
+
+std::string best_text(const estimator::PilotPlan& plan) {
+  const std::size_t at = plan.allocation.best;
+  const plan::PlanPoint& best = plan.allocation.curve[at];
+  return fmt::format(
+      "{}, bandwidth {:.3g}: mse {:.5g} = squared bias {:.4g} + variance {:.4g}; best in {:.0f} % of the "
+      "resamples",
+      pair_text(best.pair), plan.bandwidth[at], best.error.mse, best.error.squared_bias, best.error.variance,
+      100.0 * plan.chosen_share[at]);
+}
+
+void write_plan(std::ostream& out, const estimator::PilotPlan& plan, const TerminalStyle& style) {
+  write_entry(out, fmt::format("n {:.6g}", plan.n), best_text(plan), style);
+  write_entry(out, "near-ties", near_ties_text(plan.allocation, "one standard error of the difference"),
+              style);
+}
+
+void write_check(std::ostream& out, const PilotReport& report, const TerminalStyle& style) {
+  if (!report.check) return;
+  const estimator::GridCheck& check = *report.check;
+  const estimator::MeasuredPair &planned = check.pairs[check.planned], &best = check.pairs[check.best];
+  write_entry(
+      out, "check",
+      fmt::format(
+          "leave-one-out error of the planned pair {:.5g}, of the best on the grid, {}, {:.5g}: regret "
+          "{:.2f} % ({} of the projections)",
+          planned.loo, pair_text(best.pair), best.loo, 100.0 * check.regret, counted(check.n_draws, "draw")),
+      style);
+}
+
+void write_curve(std::ostream& out, const PilotReport& report, const TerminalStyle& style) {
+  const estimator::PilotPlan& plan = report.plan;
+  const plan::Allocation& found = plan.allocation;
+  std::vector<TextColumn> columns = {{"head_dim", true, 0}, {"n_heads"}, {"bandwidth"}, {"mse"}, {"bias^2"},
+                                     {"variance"},          {"rho"}};
+  if (report.check) columns.push_back({"measured"});
+  columns.push_back({"", false});
+  TextTable table(std::move(columns));
+  const std::size_t size = found.curve.size(), shown = std::min(size, kRowsShown);
+  const std::size_t first = std::min(found.best - std::min(found.best, shown / 2), size - shown);
+  for (std::size_t i = first; i < first + shown; ++i) {
+    const plan::PlanPoint& point = found.curve[i];
+    std::vector<Cell> row = {{std::to_string(point.pair.head_dim)},  {std::to_string(point.pair.n_heads)},
+                             {short_text(plan.bandwidth[i])},        {short_text(point.error.mse)},
+                             {short_text(point.error.squared_bias)}, {short_text(point.error.variance)},
+                             {short_text(point.error.rho)}};
+    if (report.check) row.push_back({short_text(report.check->pairs[i].loo)});
+    const bool tied = std::find(found.near_ties.begin(), found.near_ties.end(), i) != found.near_ties.end();
+    row.push_back({i == found.best ? "best"
+                   : tied          ? "near-tie"
+                                   : "",
+                   i == found.best ? Tone::good : Tone::plain});
+    table.add_row(std::move(row));
+  }
+  out << '\n';
+  table.write(out, style.colour, style.width);
+  if (shown < size)
+    out << fmt::format("... {}; --json writes them all\n",
+                       counted(static_cast<std::int64_t>(size - shown), "more pair"));
+}
+
+}  // namespace
+
+void write_pilot_terminal(std::ostream& out, const PilotReport& report, const TerminalStyle& style) {
+  write_input(out, "data", report.input, style);
+  write_pilot(out, report, style);
+  write_plan(out, report.plan, style);
+  if (report.at_n) write_plan(out, *report.at_n, style);
+  write_entry(out, "slopes",
+              fmt::format("head_dim on log n {}", slope_text(report.plan.scaling.head_dim_on_log_n, "n")),
+              style);
+  write_entry(
+      out, "",
+      fmt::format("log n_heads on log D {}", slope_text(report.plan.scaling.log_n_heads_on_log_budget, "D")),
+      style);
+  write_check(out, report, style);
+  write_curve(out, report, style);
+}
+
+}  // namespace headspan::report

@@ -1,0 +1,109 @@
+#include "report/plan_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "report/number_text.h"
+
+namespace headspan::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kTiesShown = 8;
+
+Json pair_object(const plan::ContinuousPair& pair) {
+  return {{"head_dim", plan_number(pair.head_dim)}, {"n_heads", plan_number(pair.n_heads)}};
+}
+
+Json closed_object(const std::optional<plan::ClosedForm>& closed) {
+  if (!closed) return {};
+  Json object = pair_object(closed->pair);
+  object["exact"] = closed->exact;
+  object["assumption"] = closed->assumption;
+  return object;
+}
+
+Json slope_object(const plan::Slope& slope) {
+  return {{"value", plan_number(slope.value)}, {"limit", plan_number(slope.limit)},
+          {"from", plan_number(slope.from)},   {"to", plan_number(slope.to)},
+          {"n_points", slope.n_points},        {"n_beyond_range", slope.n_beyond_range}};
+}
+
+}  // namespace
+
+Json plan_number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json plan_number(const std::optional<double>& value) { return value ? plan_number(*value) : Json(); }
+
+Json rules_object(const plan::PairRules& rules) {
+  return {{"budget", rules.budget},
+          {"exact", rules.exact},
+          {"multiple_of", rules.multiple_of},
+          {"n_kv_heads", rules.n_kv_heads},
+          {"d_model", rules.d_model ? Json(*rules.d_model) : Json()}};
+}
+
+Json point_object(const plan::PlanPoint& point) {
+  const plan::PairError& error = point.error;
+  return {{"head_dim", point.pair.head_dim},
+          {"n_heads", point.pair.n_heads},
+          {"mse", plan_number(error.mse)},
+          {"squared_bias", plan_number(error.squared_bias)},
+          {"variance", plan_number(error.variance)},
+          {"rho", plan_number(error.rho)},
+          {"log_growth", plan_number(error.log_growth)},
+          {"bandwidth", plan_number(error.bandwidth)},
+          {"standard_error", plan_number(error.standard_error)},
+          {"capped", error.capped},
+          {"beyond_range", error.beyond_range}};
+}
+
+Json scaling_object(const plan::Scaling& scaling) {
+  return {{"regime", scaling.regime.name},
+          {"law", scaling.regime.law},
+          {"closed_form", closed_object(scaling.closed_form)},
+          {"optimum", pair_object(scaling.optimum)},
+          {"slopes",
+           {{"head_dim_on_log_n", slope_object(scaling.head_dim_on_log_n)},
+            {"log_n_heads_on_log_budget", slope_object(scaling.log_n_heads_on_log_budget)}}}};
+}
+
+std::string pair_text(const plan::Pair& pair) {
+  return fmt::format("{} x {}", counted(pair.n_heads, "head"), pair.head_dim);
+}
+
+std::string rules_text(const plan::PairRules& rules) {
+  std::string text = fmt::format("{}{}", rules.exact ? "exactly " : "at most ", rules.budget);
+  if (rules.multiple_of > 1) text += fmt::format(", head_dim in multiples of {}", rules.multiple_of);
+  if (rules.n_kv_heads > 1) text += fmt::format(", n_heads in multiples of {}", rules.n_kv_heads);
+  if (rules.d_model) text += fmt::format(", d_model {}", *rules.d_model);
+  return text;
+}
+
+std::string continuous_text(const plan::ContinuousPair& pair) {
+  return fmt::format("head_dim {:.4f}, n_heads {:.5g}", pair.head_dim, pair.n_heads);
+}
+
+std::string slope_text(const plan::Slope& slope, const char* over) {
+  std::string text = fmt::format("{:.4g} over {} {:.3g} to {:.3g}", slope.value, over, slope.from, slope.to);
+  if (slope.limit) text += fmt::format(", tends to {:.4g}", *slope.limit);
+  if (slope.n_beyond_range > 0)
+    text +=
+        fmt::format(" ({} of {} points beyond the range of the law)", slope.n_beyond_range, slope.n_points);
+  return text;
+}
+
+std::string near_ties_text(const plan::Allocation& found, const std::string& margin) {
+  if (found.near_ties.size() == 1) return fmt::format("none within {}", margin);
+  std::string ties;
+  for (std::size_t i = 0; i < std::min(found.near_ties.size(), kTiesShown); ++i)
+    append(ties, ", ", pair_text(found.curve[found.near_ties[i]].pair));
+  if (found.near_ties.size() > kTiesShown) ties += fmt::format(", ... {} in all", found.near_ties.size());
+  return fmt::format("within {}: {}", margin, ties);
+}
+
+}  // namespace headspan::report

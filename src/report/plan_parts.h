@@ -1,0 +1,32 @@
+#pragma once
+// What the documents of every kind of plan have in common.
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "headspan/plan/allocate.h"
+#include "headspan/plan/scaling.h"
+
+namespace headspan::report {
+
+/// null where there is no finite value.
+nlohmann::ordered_json plan_number(double value);
+nlohmann::ordered_json plan_number(const std::optional<double>& value);
+
+nlohmann::ordered_json rules_object(const plan::PairRules& rules);
+nlohmann::ordered_json point_object(const plan::PlanPoint& point);
+
+/// regime, law, closed_form, optimum and slopes.
+nlohmann::ordered_json scaling_object(const plan::Scaling& scaling);
+
+/// "28 heads x 18".
+std::string pair_text(const plan::Pair& pair);
+std::string rules_text(const plan::PairRules& rules);
+std::string continuous_text(const plan::ContinuousPair& pair);
+std::string slope_text(const plan::Slope& slope, const char* over);
+
+/// The pairs within the margin of the best, which `margin` names.
+std::string near_ties_text(const plan::Allocation& found, const std::string& margin);
+
+}  // namespace headspan::report
