@@ -290,7 +290,9 @@ def test_a_member_without_error(tmp_path: Path, check_decompose_schema: Check) -
     assert document["correlation"] is None and document["hdi"] is None and document["n_eff_2"] is None
     np.testing.assert_allclose(document["weights"]["optimal"]["weights"], [0, 1, 0], atol=1e-9)
     assert document["uncorrelated_members"] == ["m1"]
-    assert "undefined, for m1 makes no error" in " ".join(command.run("decompose", path, "--truth", "y").out.split())
+    assert "undefined where a member makes no error: m1" in " ".join(
+        command.run("decompose", path, "--truth", "y").out.split()
+    )
 
 
 def test_a_column_that_is_no_prediction_is_doubted(tmp_path: Path) -> None:
@@ -407,6 +409,7 @@ TROUBLE: dict[str, tuple[str, list[object], int, str]] = {
     "no such member": ("aa,b,y\n1,2,3\n4,5,6\n", ["--members", "ab"], 3, "is 'aa' meant?"),
     "truth among members": ("a,b,y\n1,2,3\n4,5,6\n", ["--members", "a,y"], 2, "among the inputs"),
     "member twice": ("a,b,y\n1,2,3\n4,5,6\n", ["--members", "a,a"], 2, "named twice"),
+    "two members of one name": ("a,a,y\n1,2,3\n4,5,6\n", [], 3, "both called so; rename one"),
     "no members": ("name,y\nu,3\nv,6\n", [], 3, "there are no members"),
     "a mistake in a member": ("a,b,y\n1,2,3\n4,5,6\n7,8o,9\n1,2,3\n", [], 3, "line 4: column 'b'"),
     "truth of words": ("a,y\n1,u\n4,v\n", [], 3, "column of words"),

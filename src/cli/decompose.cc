@@ -44,6 +44,8 @@ void choose_members(const table::Table& table, const DecomposeArguments& argumen
     if (column.name == arguments.truth || is_label || named.contains(column.name)) continue;
     const bool could_be =
         column.type == ColumnType::number || is_damaged_number(column, table.understood.n_rows);
+    // Of two columns of one name it refuses to choose.
+    if (named.empty() && could_be) column_index(table, column.name);
     (named.empty() && could_be ? report.members : report.unused).push_back(column.name);
   }
   if (report.members.empty())

@@ -76,7 +76,7 @@ class Mixtures {
                       *greatest_norm2, equal));
     SimplexMinimum free = at_ridge(0.0);
     // Of many minima the closest to uniform: the limit of a ridge that vanishes, to about 1e-7.
-    if (free.singular) free.at = at_ridge(kTieBreak * m_.cwiseAbs().maxCoeff()).at;
+    if (free.singular) free.at = at_ridge(kTieBreak * scale()).at;
     const double norm2 = (corners_ * free.at).squaredNorm();
     if (!greatest_norm2 || norm2 <= *greatest_norm2) return weighting(free, 0.0);
     const double ridge = ridge_for(*greatest_norm2);
@@ -92,6 +92,12 @@ class Mixtures {
     return 0.5 * (mixed + mixed.transpose());
   }
 
+  /// What a ridge is to be measured by: of members without any error, anything.
+  double scale() const {
+    const double largest = m_.cwiseAbs().maxCoeff();
+    return largest > 0.0 ? largest : 1.0;
+  }
+
   SimplexMinimum at_ridge(double ridge) const { return minimize_on_simplex(form(ridge)); }
 
   /// The multiplier of the bound: |a|^2 falls as it rises, from too much to 1/H. Returned on the side where
@@ -100,10 +106,9 @@ class Mixtures {
     const auto excess = [&](double ridge) {
       return (corners_ * at_ridge(ridge).at).squaredNorm() - greatest_norm2;
     };
-    const double scale = std::max(m_.cwiseAbs().maxCoeff(), std::numeric_limits<double>::min());
-    double high = scale;
+    double high = scale();
     // Beyond this the ridge hides M, and equal weights are kept to within rounding.
-    while (high < kLargestRidge * scale && excess(high) > 0.0) high *= kRidgeStep;
+    while (high < kLargestRidge * scale() && excess(high) > 0.0) high *= kRidgeStep;
     if (excess(high) > 0.0) return high;
     std::uintmax_t n_steps = kMostSteps;
     return boost::math::tools::toms748_solve(excess, 0.0, high, boost::math::tools::eps_tolerance<double>(),

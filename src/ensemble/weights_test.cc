@@ -192,6 +192,7 @@ TEST(SimplexWeights, OfIdenticalMembersAreEqualAndSaySo) {
     EXPECT_EQ(found.status, WeightsStatus::singular);
     EXPECT_TRUE(found.weights.isApprox(Vector::Constant(4, 0.25), 1e-6)) << found.weights.transpose();
     EXPECT_NEAR(found.risk, 2.0, 1e-15);
+    EXPECT_TRUE(weights(Matrix::Zero(2, 2), std::nullopt).weights.isApprox(Vector::Constant(2, 0.5), 1e-6));
   }
 }
 

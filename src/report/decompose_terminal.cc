@@ -161,10 +161,10 @@ void write_correlation(std::ostream& out, const DecomposeReport& report, const T
                              : "covariance of the members over the training sets";
   if (!facts.correlation) {
     const char* why = facts.correlation_of == "errors" ? "makes no error" : "never varies";
-    write_entry(
-        out, "correlation",
-        fmt::format("of the {}: undefined, for {} {}", of, members_text(report, facts.uncorrelated), why),
-        style);
+    write_entry(out, "correlation",
+                fmt::format("of the {}: undefined where a member {}: {}", of, why,
+                            members_text(report, facts.uncorrelated)),
+                style);
     return;
   }
   write_entry(out, "correlation", fmt::format("of the {}", of), style);
@@ -235,6 +235,11 @@ void write_reading(std::ostream& out, const PredictionFacts& facts, const Termin
                     facts.n_folds),
         style);
   if (facts.n_members < 2) return;
+  if (!facts.alike.p && !facts.alike.holds) {
+    write_entry(out, "alike", "not tested: three points or more tell chance from a difference of the members",
+                style);
+    return;
+  }
   const auto p_text = facts.alike.p ? fmt::format(" (p {})", probability_text(facts.alike.p)) : std::string();
   write_entry(
       out, "alike",
