@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -164,11 +165,96 @@ def test_tables_are_read_by_their_columns(table: Callable[[dict[str, Array]], An
         model.predict(table({name: columns[name] for name in reversed(NAMES)}))
 
 
+def mixed(n: int, seed: int) -> tuple[dict[str, Any], Array, Array]:
+    """Columns of four kinds, a target, and the inputs that the columns should become."""
+    random = np.random.default_rng(seed)
+    size, age = random.normal(size=n), random.uniform(20, 60, size=n)
+    age[::3] = np.nan
+    town, old = random.choice(["Bonn", "Köln", "Ulm"], n), random.choice([True, False], n)
+    sex = random.choice(["f", "m"], n)
+    y = np.sin(2 * size) + (town == "Ulm") + 0.5 * (sex == "m") + 0.1 * random.normal(size=n)
+    inputs = [size, np.where(np.isnan(age), np.nanmedian(age), age), np.isnan(age)]
+    inputs += [town == name for name in ("Bonn", "Köln", "Ulm")] + [old, np.where(sex == "m", 0.5, -0.5)]
+    columns = {"size": size, "age": age, "town": town.tolist(), "old": old, "sex": sex.tolist()}
+    return columns, y, np.column_stack(inputs)
+
+
 @pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_text_is_refused_by_the_name_of_its_column(table: Callable[[dict[str, Any]], Any]) -> None:
-    columns = {"size": [1.0, 2.0, 3.0], "old": [True, False, True], "town": ["Ulm", "Ulm", "Bonn"]}
-    with pytest.raises(ValueError, match=r"column 'town' is of type String"):
-        MultiHeadNWRegressor(**LIGHT).fit(table(columns), [1.0, 2.0, 3.0])
+def test_words_and_gaps_become_inputs(table: Callable[[dict[str, Any]], Any]) -> None:
+    columns, y, inputs = mixed(90, 13)
+    model = MultiHeadNWRegressor(**LIGHT).fit(table(columns), y)
+    assert model.feature_names_in_.tolist() == ["size", "age", "town", "old", "sex"]
+    assert model.encoding_.inputs[:3] == ["size", "age", "age missing"]
+    expected = MultiHeadNWRegressor(**LIGHT).fit(inputs, y)
+    for have, want in zip(everything_about(model, table(columns)), everything_about(expected, inputs), strict=True):
+        np.testing.assert_array_equal(have, want)
+    unseen = {**columns, "town": ["Trier"] * 90}
+    assert np.isfinite(pickle.loads(pickle.dumps(model)).predict(table(unseen))).all()
+    assert only_plain(model.encoding_.__getstate__())
+
+
+def test_categories_and_their_missing_values_are_words() -> None:
+    columns, y, _ = mixed(90, 14)
+    words = [None if i % 4 == 0 else town for i, town in enumerate(columns["town"])]
+    tables: list[Any] = [
+        pd.DataFrame({"town": pd.Categorical(words)}),
+        pd.DataFrame({"town": np.array([np.nan if w is None else w for w in words], dtype=object)}),
+        pl.DataFrame({"town": pl.Series(words, dtype=pl.Categorical)}),
+        pa.table({"town": pa.array(words).dictionary_encode()}),
+    ]
+    first, *others = (MultiHeadNWRegressor(**LIGHT).fit(one, y).predict(one) for one in tables)
+    assert len(np.unique(first)) == 4
+    for other in others:
+        np.testing.assert_array_equal(other, first)
+    label = np.where(y > np.median(y), "high", "low")
+    assert MultiHeadNWClassifier(**LIGHT).fit(tables[0], label).predict_proba(tables[1]).shape == (90, 2)
+
+
+def test_a_number_missing_in_an_array_is_the_median() -> None:
+    x, y = friedman(60, 15)
+    model = MultiHeadNWRegressor(**LIGHT).fit(x, y)
+    gap, filled = x[:5].copy(), x[:5].copy()
+    gap[:, 2], filled[:, 2] = np.nan, np.median(x[:, 2])
+    np.testing.assert_array_equal(model.predict(gap), model.predict(filled))
+
+
+def test_dates_and_free_text_are_left_out_with_a_warning() -> None:
+    x, y = friedman(40, 16)
+    frame = pd.DataFrame(x, columns=NAMES)
+    more = frame.assign(day=pd.date_range("2024-01-01", periods=40), note=[f"note {i}" for i in range(40)])
+    with pytest.warns(UserWarning, match=r"column '(day|note)' is left out") as warned:
+        model = MultiHeadNWRegressor(**LIGHT).fit(more, y)
+    assert sorted(str(one.message).split("'")[1] for one in warned) == ["day", "note"]
+    np.testing.assert_array_equal(model.predict(more), MultiHeadNWRegressor(**LIGHT).fit(frame, y).predict(frame))
+
+
+def test_columns_that_are_neither_numbers_nor_words_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"column 'tags' is of type List.*leave it out"):
+        MultiHeadNWRegressor().fit(pl.DataFrame({"size": [1.0, 2.0], "tags": [["a"], ["b"]]}), [1.0, 2.0])
+    columns, y, _ = mixed(60, 17)
+    model = MultiHeadNWRegressor(**LIGHT).fit(pd.DataFrame(columns), y)
+    with pytest.raises(ValueError, match=r"line 1: column 'size'.*this says 'big'"):
+        model.predict(pd.DataFrame({**columns, "size": ["big"] * 60}))
+
+
+def test_a_model_file_gives_the_same_bits(tmp_path: Path) -> None:
+    columns, y, _ = mixed(60, 18)
+    frame = pd.DataFrame(columns)
+    model = MultiHeadNWRegressor(combiner="simplex", trend=True, **LIGHT).fit(frame, y)
+    model.save(tmp_path / "house.headspan", target="price")
+    again = MultiHeadNWRegressor.load(tmp_path / "house.headspan")
+    for have, want in zip(everything_about(again, frame), everything_about(model, frame), strict=True):
+        np.testing.assert_array_equal(have, want)
+    assert (again.combiner, again.trend, again.n_heads) == ("simplex", True, 3)
+    x, y = friedman(30, 19)
+    of_array = MultiHeadNWRegressor(**LIGHT).fit(x, y)
+    of_array.save(tmp_path / "array.headspan")
+    np.testing.assert_array_equal(
+        MultiHeadNWRegressor.load(tmp_path / "array.headspan").predict(x), of_array.predict(x)
+    )
+    (tmp_path / "bad.headspan").write_bytes((tmp_path / "house.headspan").read_bytes()[:-100])
+    with pytest.raises(RuntimeError, match=r"bad\.headspan"):
+        MultiHeadNWRegressor.load(tmp_path / "bad.headspan")
 
 
 def test_works_in_pipelines_searches_and_cross_validation() -> None:

@@ -42,5 +42,6 @@ void bind_subspace(nanobind::module_& module);
 void bind_experiments(nanobind::module_& module);
 void bind_ensemble_weights(nanobind::module_& module);
 void bind_estimator(nanobind::module_& module);
+void bind_encoding(nanobind::module_& module);
 
 }  // namespace headspan::python

@@ -22,15 +22,13 @@
 #include "headspan/estimator/predict.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/call.h"
+#include "python/bindings/state.h"
 
 namespace headspan::python {
 namespace {
 
 using namespace nb::literals;
 using namespace estimator;
-
-/// A layout of the plain state that a release changes is a number of its own: pickles outlive releases.
-constexpr int kStateVersion = 1;
 
 HeadKind heads_named(const std::string& name) {
   if (const auto found = head_kind_named(name)) return *found;
@@ -159,15 +157,6 @@ nb::dict state_of(const Model& model) {
   return out;
 }
 
-void check_version(const nb::dict& state) {
-  const int version = value_in<int>(state, "version");
-  if (version != kStateVersion)
-    throw ArgumentError(
-        fmt::format("state: has version {}, this release reads {}; fit again, or load it with the release "
-                    "that wrote it",
-                    version, kStateVersion));
-}
-
 Model model_from(const nb::dict& state) {
   check_version(state);
   return {vector_in(state, "input_center"),
@@ -272,8 +261,12 @@ void bind_options(nb::module_& module) {
       .def_rw("learn_rows", &FitOptions::learn_rows);
 }
 
+/// Of the first estimate.
+nb::dict recipe_of(const Model& model) { return state_of_recipe(model.ensemble.estimates.at(0).recipe); }
+
 void bind_models(nb::module_& module) {
-  nb::class_<Model>(module, "TableModel")
+  nb::class_<Model>(module, "Regression")
+      .def_prop_ro("recipe", &recipe_of)
       .def("predict", &predict_table, "x"_a, "threads"_a)
       .def("intervals", &predict_bounds, "x"_a, "coverage"_a, "threads"_a)
       .def(

@@ -14,4 +14,5 @@ NB_MODULE(_core, module) {
   headspan::python::bind_experiments(module);
   headspan::python::bind_ensemble_weights(module);
   headspan::python::bind_estimator(module);
+  headspan::python::bind_encoding(module);
 }

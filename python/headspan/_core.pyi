@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Vector = NDArray[np.float64]
+Column = tuple[str, Vector | None, NDArray[np.int32] | None, list[str]]
 
 KERNELS: tuple[str, ...]
 POINT_STATUSES: tuple[str, ...]
@@ -482,8 +483,28 @@ class FitOptions:
     learn_rows: int
     def __init__(self) -> None: ...
 
-class TableModel:
+class Encoding:
+    """How columns become inputs; pickles as a dict of numbers and words."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Of the training table."""
+    @property
+    def inputs(self) -> list[str]:
+        """What they became: "age", "age missing", "sex = male"."""
+    @property
+    def left_out(self) -> list[tuple[str, str, str]]:
+        """Name, reason, note."""
+    def encode(self, columns: list[Column], n_rows: int) -> Array: ...
+    def __getstate__(self) -> dict[str, Any]: ...
+    def __setstate__(self, state: dict[str, Any]) -> None: ...
+
+class Regression:
     """A fitted regression; pickles as a dict of numbers and arrays."""
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """Of its first estimate."""
 
     def predict(self, x: Array, threads: int) -> tuple[Vector, Vector, NDArray[np.bool_]]:
         """Values, n_eff, extrapolated."""
@@ -636,7 +657,7 @@ def fit_table(
     options: FitOptions,
     threads: int,
     progress: Callable[[], None] | None,
-) -> tuple[TableModel, Vector, int]:
+) -> tuple[Regression, Vector, int]:
     """The model, the left-out prediction of every row, evaluations."""
 
 def fit_classes(
@@ -648,3 +669,7 @@ def fit_classes(
     threads: int,
     progress: Callable[[], None] | None,
 ) -> ClassModel: ...
+def learn_encoding(columns: list[Column], target: Vector, weight: Vector) -> Encoding: ...
+def save_model(path: str, target: str, encoding: Encoding, model: Regression, written_by: str) -> None: ...
+def load_model(path: str) -> tuple[str, Encoding, Regression]:
+    """Target, encoding, model."""

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import operator
+import os
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Self, overload
 
 import joblib
-import narwhals.stable.v2 as narwhals
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    assert_all_finite,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
-from . import _core
+from . import __version__, _core, _tables
 
 HeadKind = Literal["random", "principal", "learned", "diagonal"]
 Combiner = Literal["mean", "sum", "simplex", "least_squares"]
 FloatArray = NDArray[np.float64]
 
+_NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 _LARGEST_SEED = np.iinfo(np.int32).max
 _SECONDS_BETWEEN_LINES = 1.0
 
@@ -56,10 +66,40 @@ class _MultiHead(BaseEstimator):
         """As joblib counts them, but all cores for None; one within a worker of joblib, whose cores are taken."""
         return int(joblib.effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs))
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _training_table(self, X: Any, y: Any, y_numeric: bool) -> tuple[list[_tables.Column], NDArray[Any]]:
+        """The columns of X, and y as scikit-learn checks it."""
+        words = _tables.word_columns(X)
+        if not words:
+            rows, y = validate_data(self, X, y, y_numeric=y_numeric, **_NUMBERS)
+            return _tables.columns_of_numbers(rows, self._names(rows)), _target(y, y_numeric)
+        validate_data(self, X, y, skip_check_array=True)
+        y = _target(y, y_numeric)
+        check_consistent_length(X, y)
+        return _tables.columns_of_table(X, words), y
+
+    def _learn_inputs(self, columns: list[_tables.Column], target: FloatArray, weight: FloatArray) -> FloatArray:
+        self.encoding_ = _core.learn_encoding(columns, target, weight)
+        for name, reason, note in self.encoding_.left_out:
+            warnings.warn(f"X: column {name!r} is left out ({reason}): {note}", UserWarning, stacklevel=3)
+        return self.encoding_.encode(columns, len(target))
+
     def _rows(self, X: Any) -> FloatArray:
+        """The inputs that the columns of X become."""
         check_is_fitted(self)
-        rows: FloatArray = validate_data(self, _numeric(X), reset=False, dtype=np.float64, order="C")
-        return rows
+        words = _tables.word_columns(X)
+        if words:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return self.encoding_.encode(_tables.columns_of_table(X, words), _num_samples(X))
+        rows = validate_data(self, X, reset=False, **_NUMBERS)
+        return self.encoding_.encode(_tables.columns_of_numbers(rows, self._names(rows)), len(rows))
+
+    def _names(self, rows: FloatArray) -> list[str]:
+        return list(getattr(self, "feature_names_in_", _tables.names_of_positions(rows.shape[1])))
 
     def _progress(self, shape: tuple[int, ...]) -> Callable[[], None] | None:
         return _Progress(type(self).__name__, shape) if self.verbose else None
@@ -87,8 +127,8 @@ class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
     random_state: an integer (the default, so that equal calls give equal results), a numpy RandomState, or None.
     n_jobs: threads, which change no bit of the result; None or -1 for all cores. verbose: progress once a second.
 
-    Attributes: classes as scikit-learn names them (n_features_in_, feature_names_in_), loo_prediction_ [rows], the
-    prediction of every row by all others (NaN for rows of weight 0), n_evaluations_ of the leave-one-out error.
+    Attributes: n_features_in_, feature_names_in_; loo_prediction_ [rows], the prediction of every row by all others
+    (NaN for rows of weight 0); n_evaluations_ of the leave-one-out error; encoding_.inputs, what the columns became.
     """
 
     def __init__(
@@ -123,14 +163,17 @@ class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
         self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """X: [rows, columns] of numbers, an array or a pandas, polars or Arrow table; y: [rows].
+        """X: [rows, columns], an array of numbers, or a pandas, polars or Arrow table; y: [rows].
 
-        sample_weight: [rows] how often each row counts: a row of weight 2 is two rows, in leave-one-out and folds
-        too. Raises ValueError on NaN, infinity, text, sizes that disagree or parameters outside their ranges.
+        Columns of words, categories or truth values become numbers: one input per level. A missing number (NaN, null)
+        counts as the median of its column, and a further input says where that is so; dates and free-form text are
+        left out with a warning. sample_weight: [rows] how often each row counts: a row of weight 2 is two rows, in
+        leave-one-out and folds too. Raises ValueError on infinity, sizes that disagree, columns of another kind, or
+        parameters outside their ranges.
         """
-        rows, target = validate_data(self, _numeric(X), y, dtype=np.float64, order="C", y_numeric=True)
-        target = np.ascontiguousarray(target, dtype=np.float64)
-        weight = _weights(sample_weight, rows)
+        columns, target = self._training_table(X, y, y_numeric=True)
+        weight = _weights(sample_weight, target)
+        rows = self._learn_inputs(columns, target, weight)
         options = self._options(_integer("n_folds", self.n_folds))
         start = time.monotonic()
         self.model_, self.loo_prediction_, self.n_evaluations_ = _core.fit_table(
@@ -166,6 +209,30 @@ class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
         rows = self._rows(X)
         _, n_eff, extrapolated = self.model_.predict(rows, self._threads())
         return Support(n_eff, extrapolated)
+
+    def save(self, path: str | os.PathLike[str], target: str = "y") -> None:
+        """Writes the model file that the command line reads and writes; `target` names what is predicted.
+
+        Whole or not at all; the parameters that only a further fit would need are not in it.
+        """
+        check_is_fitted(self)
+        _core.save_model(os.fspath(path), target, self.encoding_, self.model_, f"headspan {__version__} (Python)")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The regressor of a model file, ready to predict, to the bit as the one that was saved.
+
+        Nothing in the file is run. Raises RuntimeError, naming the file and the reason, for what is damaged, newer
+        than this release or no model. loo_prediction_ and n_evaluations_ are not in a file.
+        """
+        _, encoding, model = _core.load_model(os.fspath(path))
+        loaded = cls(**model.recipe)
+        loaded.encoding_, loaded.model_ = encoding, model
+        names = encoding.columns
+        loaded.n_features_in_ = len(names)
+        if names != _tables.names_of_positions(len(names)):
+            loaded.feature_names_in_ = np.asarray(names, dtype=object)
+        return loaded
 
 
 class MultiHeadNWClassifier(ClassifierMixin, _MultiHead):
@@ -209,10 +276,11 @@ class MultiHeadNWClassifier(ClassifierMixin, _MultiHead):
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """As MultiHeadNWRegressor.fit(), with y: [rows] the classes, numbers or words."""
-        rows, target = validate_data(self, _numeric(X), y, dtype=np.float64, order="C")
+        columns, target = self._training_table(X, y, y_numeric=False)
         check_classification_targets(target)
-        weight = _weights(sample_weight, rows)
+        weight = _weights(sample_weight, target)
         self.classes_, label = np.unique(target, return_inverse=True)
+        rows = self._learn_inputs(columns, label.astype(np.float64), weight)
         start = time.monotonic()
         self.model_ = _core.fit_classes(
             rows, label.tolist(), len(self.classes_), weight, self._options(0), self._threads(),
@@ -264,26 +332,19 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(_LARGEST_SEED))
 
 
-def _weights(sample_weight: ArrayLike | None, rows: FloatArray) -> FloatArray:
+def _target(y: Any, y_numeric: bool) -> NDArray[Any]:
+    """y in one dimension, without NaN; numbers for a regression."""
+    target: NDArray[Any] = column_or_1d(y, warn=True)
+    assert_all_finite(target, input_name="y")
+    return np.ascontiguousarray(target, dtype=np.float64) if y_numeric else target
+
+
+def _weights(sample_weight: ArrayLike | None, target: NDArray[Any]) -> FloatArray:
     """An empty vector for None."""
     if sample_weight is None:
         return np.empty(0)
-    weight: FloatArray = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    weight: FloatArray = _check_sample_weight(sample_weight, target, dtype=np.float64, ensure_non_negative=True)
     return np.ascontiguousarray(weight)
-
-
-def _numeric(X: Any) -> Any:
-    """X, once it is known that no column of a table holds what is no number."""
-    if narwhals.dependencies.is_into_dataframe(X):
-        schema = narwhals.from_native(X).schema
-        for name, dtype in schema.items():
-            # A pandas column of objects may hold numbers; scikit-learn looks.
-            if not (dtype.is_numeric() or dtype in (narwhals.Boolean, narwhals.Object, narwhals.Unknown)):
-                raise ValueError(
-                    f"X: column {name!r} is of type {dtype}, numbers are wanted; encode it first, for one with "
-                    "sklearn.preprocessing.OneHotEncoder, or leave it out"
-                )
-    return X
 
 
 class _Progress:
