@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "headspan/estimator/auto.h"
 #include "headspan/estimator/classes.h"
 #include "headspan/estimator/deviation.h"
 #include "headspan/estimator/fit.h"
@@ -192,19 +193,52 @@ ClassModel classes_from(const nb::dict& state) {
 
 using Progress = std::optional<std::function<void()>>;
 
-nb::tuple fit_table(const Rows<double>& x, const Numbers& y, const Numbers& row_weight,
-                    const FitOptions& options, int threads, const Progress& progress) {
-  FitResult found = call(threads, progress, [&] { return fit(view(x), view(y), view(row_weight), options); });
-  Vector left_out = left_out_predictions(found.model), by_row(std::ssize(found.place));
+/// [rows] the left-out prediction of every row given; NaN for rows of weight 0.
+nb::object left_out_by_row(const FitResult& found) {
+  const Vector left_out = left_out_predictions(found.model);
+  Vector by_row(std::ssize(found.place));
   for (Index i = 0; i < by_row.size(); ++i) {
     const Index at = found.place[static_cast<std::size_t>(i)];
     by_row[i] = at < 0 ? std::numeric_limits<double>::quiet_NaN() : left_out[at];
   }
-  return nb::make_tuple(std::move(found.model), handed_over(std::move(by_row)), found.n_evaluations);
+  return handed_over(std::move(by_row));
 }
 
+/// The model, the left-out prediction of every row, evaluations.
+nb::tuple fitted_of(FitResult found) {
+  nb::object left_out = left_out_by_row(found);
+  return nb::make_tuple(std::move(found.model), left_out, found.n_evaluations);
+}
+
+nb::tuple fit_table(const Rows<double>& x, const Numbers& y, const Numbers& row_weight,
+                    const FitOptions& options, int threads, const Progress& progress) {
+  return fitted_of(call(threads, progress, [&] { return fit(view(x), view(y), view(row_weight), options); }));
+}
+
+nb::dict report_of(const Candidate& candidate) {
+  nb::dict out;
+  out["recipe"] = state_of_recipe(candidate.recipe);
+  out["n_chains"] = candidate.n_chains;
+  out["cost"] = candidate.cost;
+  out["tried"] = candidate.tried;
+  out["n_heads"] = candidate.n_heads;
+  out["error"] = candidate.error;
+  out["weight"] = candidate.weight;
+  return out;
+}
+
+/// As fit_table(); the candidates, the held-out error of their mixture, and whether the clock ended it.
+nb::tuple fit_auto_table(const Rows<double>& x, const Numbers& y, const Numbers& row_weight,
+                         const AutoOptions& options, int threads, const Progress& progress) {
+  AutoResult found =
+      call(threads, progress, [&] { return fit_auto(view(x), view(y), view(row_weight), options); });
+  return nb::make_tuple(fitted_of(std::move(found.fit)),
+                        nb::make_tuple(listed(found.candidates, report_of), found.error, found.partial));
+}
+
+template <class Options>
 ClassModel fit_labels(const Rows<double>& x, const std::vector<Index>& label, Index n_classes,
-                      const Numbers& row_weight, const FitOptions& options, int threads,
+                      const Numbers& row_weight, const Options& options, int threads,
                       const Progress& progress) {
   return call(threads, progress,
               [&] { return fit_classes(view(x), label, n_classes, view(row_weight), options); });
@@ -261,6 +295,22 @@ void bind_options(nb::module_& module) {
       .def_rw("learn_rows", &FitOptions::learn_rows);
 }
 
+void bind_auto_options(nb::module_& module) {
+  nb::class_<AutoOptions>(module, "AutoOptions")
+      .def(nb::init<>())
+      .def_rw("seed", &AutoOptions::seed)
+      .def_rw("n_folds", &AutoOptions::n_folds)
+      .def_rw("effort", &AutoOptions::effort)
+      .def_rw("learn_rows", &AutoOptions::learn_rows)
+      .def_rw("seconds", &AutoOptions::seconds, nb::arg().none());
+}
+
+template <class Options>
+void bind_fit_classes(nb::module_& module) {
+  module.def("fit_classes", &fit_labels<Options>, "x"_a, "label"_a, "n_classes"_a, "row_weight"_a,
+             "options"_a, "threads"_a, "progress"_a.none());
+}
+
 /// Of the first estimate.
 nb::dict recipe_of(const Model& model) { return state_of_recipe(model.ensemble.estimates.at(0).recipe); }
 
@@ -295,11 +345,14 @@ void bind_models(nb::module_& module) {
 
 void bind_estimator(nb::module_& module) {
   bind_options(module);
+  bind_auto_options(module);
   bind_models(module);
   module.def("fit_table", &fit_table, "x"_a, "y"_a, "row_weight"_a, "options"_a, "threads"_a,
              "progress"_a.none());
-  module.def("fit_classes", &fit_labels, "x"_a, "label"_a, "n_classes"_a, "row_weight"_a, "options"_a,
-             "threads"_a, "progress"_a.none());
+  module.def("fit_auto", &fit_auto_table, "x"_a, "y"_a, "row_weight"_a, "options"_a, "threads"_a,
+             "progress"_a.none());
+  bind_fit_classes<FitOptions>(module);
+  bind_fit_classes<AutoOptions>(module);
 }
 
 }  // namespace headspan::python

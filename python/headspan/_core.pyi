@@ -483,6 +483,14 @@ class FitOptions:
     learn_rows: int
     def __init__(self) -> None: ...
 
+class AutoOptions:
+    seed: int
+    n_folds: int
+    effort: float
+    learn_rows: int
+    seconds: float | None
+    def __init__(self) -> None: ...
+
 class Encoding:
     """How columns become inputs; pickles as a dict of numbers and words."""
 
@@ -660,12 +668,22 @@ def fit_table(
 ) -> tuple[Regression, Vector, int]:
     """The model, the left-out prediction of every row, evaluations."""
 
+def fit_auto(
+    x: Array,
+    y: Vector,
+    row_weight: Vector,
+    options: AutoOptions,
+    threads: int,
+    progress: Callable[[], None] | None,
+) -> tuple[tuple[Regression, Vector, int], tuple[list[dict[str, Any]], float, bool]]:
+    """As fit_table; candidates, held-out error of their mixture, whether the clock ended the search."""
+
 def fit_classes(
     x: Array,
     label: list[int],
     n_classes: int,
     row_weight: Vector,
-    options: FitOptions,
+    options: FitOptions | AutoOptions,
     threads: int,
     progress: Callable[[], None] | None,
 ) -> ClassModel: ...

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, Self, TypeAlias, overload
 
 import joblib
 import numpy as np
@@ -28,11 +28,13 @@ from sklearn.utils.validation import (
 
 from . import __version__, _core, _tables
 
-HeadKind = Literal["random", "principal", "learned", "diagonal"]
+HeadKind = Literal["auto", "random", "principal", "learned", "diagonal"]
 Combiner = Literal["mean", "sum", "simplex", "least_squares"]
 FloatArray = NDArray[np.float64]
+_Kinds: TypeAlias = dict[str, Callable[[Any], Any]]
 
 _NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+_AUTO_FOLDS = 5
 _LARGEST_SEED = np.iinfo(np.int32).max
 _SECONDS_BETWEEN_LINES = 1.0
 
@@ -52,15 +54,25 @@ class _MultiHead(BaseEstimator):
 
     def _options(self, n_folds: int) -> _core.FitOptions:
         options = _core.FitOptions()
-        for name, kind in _PARAMETERS.items():
+        self._fill(options, _RECIPE)
+        options.n_folds = n_folds
+        return options
+
+    def _auto_options(self, n_folds: int) -> _core.AutoOptions:
+        options = _core.AutoOptions()
+        self._fill(options, {"effort": float})
+        options.n_folds = n_folds
+        return options
+
+    def _fill(self, options: _core.FitOptions | _core.AutoOptions, parameters: _Kinds) -> None:
+        """Gives the options the parameters of this estimator, each of its kind."""
+        for name, kind in (parameters | {"learn_rows": operator.index}).items():
             value = getattr(self, name)
             try:
                 setattr(options, name, kind(value))
             except TypeError as error:
                 raise TypeError(f"{name}: {_WANTED[kind]} wanted, it is {value!r}") from error
-        options.n_folds = n_folds
         options.seed = _seed(self.random_state)
-        return options
 
     def _threads(self) -> int:
         """As joblib counts them, but all cores for None; one within a worker of joblib, whose cores are taken."""
@@ -115,27 +127,35 @@ class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
     Each head is a weighted mean of training targets, with weights that fall with the distance in a projection of
     the standardised columns. Intervals and standard deviations come from rows that a fit did not see.
 
-    heads: "diagonal", one bandwidth per column, of least leave-one-out error; "learned", projections likewise;
+    heads: "auto" tries recipes of all kinds by cross-validation, cheap ones first, as long as `effort` lasts, counted
+    in evaluations and not in time so that results do not depend on the machine (`seconds` may end the search, then
+    partial_ is True), and weighs the best; parameters from combiner to iterations are then not used. Or one recipe:
+    "diagonal", one bandwidth per column, of least leave-one-out error; "learned", projections likewise;
     "random", orthogonal blocks; "principal", blocks of principal components.
     combiner: "sum", every head smooths what those before it left over, times `shrinkage`; "mean"; "simplex",
     non-negative weights of sum one; "least_squares", shrunk towards equal weights.
     n_heads, head_dim: how many, each of how many dimensions. trend: a linear trend (ridge) first.
     diversity_penalty: times the mean overlap of the heads' subspaces. iterations: evaluations of the leave-one-out
     error per learned head; few of them guard against learning noise.
-    n_folds: of the refits that give intervals and standard deviations; 0 for none, which saves their time.
+    n_folds: of cross-validation, and of the refits that give intervals and standard deviations. 0, which "auto" cannot
+    do with, saves their time: intervals then rest on leave-one-out residuals.
     learn_rows: heads are learned on a random sample of so many rows; they smooth all rows.
     random_state: an integer (the default, so that equal calls give equal results), a numpy RandomState, or None.
     n_jobs: threads, which change no bit of the result; None or -1 for all cores. verbose: progress once a second.
 
     Attributes: n_features_in_, feature_names_in_; loo_prediction_ [rows], the prediction of every row by all others
-    (NaN for rows of weight 0); n_evaluations_ of the leave-one-out error; encoding_.inputs, what the columns became.
+    (NaN for rows of weight 0); n_evaluations_ of the leave-one-out error; encoding_.inputs, what the columns became; of
+    "auto" candidates_, what every recipe would have given (error: held-out, relative to the target's standard
+    deviation), and cv_error_, that of their mixture.
     """
 
     def __init__(
         self,
-        heads: HeadKind = "diagonal",
+        heads: HeadKind = "auto",
         combiner: Combiner = "sum",
         *,
+        effort: float = 20000.0,
+        seconds: float | None = None,
         n_heads: int = 8,
         head_dim: int = 4,
         trend: bool = False,
@@ -143,13 +163,15 @@ class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
         diversity_penalty: float = 0.0,
         iterations: int = 30,
         n_folds: int = 5,
-        learn_rows: int = 2000,
+        learn_rows: int = 1500,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.heads = heads
         self.combiner = combiner
+        self.effort = effort
+        self.seconds = seconds
         self.n_heads = n_heads
         self.head_dim = head_dim
         self.trend = trend
@@ -174,11 +196,17 @@ class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
         columns, target = self._training_table(X, y, y_numeric=True)
         weight = _weights(sample_weight, target)
         rows = self._learn_inputs(columns, target, weight)
-        options = self._options(_integer("n_folds", self.n_folds))
+        n_folds = _integer("n_folds", self.n_folds)
         start = time.monotonic()
-        self.model_, self.loo_prediction_, self.n_evaluations_ = _core.fit_table(
-            rows, target, weight, options, self._threads(), self._progress(rows.shape)
-        )
+        how = (self._threads(), self._progress(rows.shape))
+        if self.heads == "auto":
+            auto = self._auto_options(n_folds)
+            auto.seconds = None if self.seconds is None else float(self.seconds)
+            fitted, report = _core.fit_auto(rows, target, weight, auto, *how)
+            self.candidates_, self.cv_error_, self.partial_ = report
+        else:
+            fitted = _core.fit_table(rows, target, weight, self._options(n_folds), *how)
+        self.model_, self.loo_prediction_, self.n_evaluations_ = fitted
         self._say(f"{self.n_evaluations_} evaluations in {time.monotonic() - start:.1f} s")
         return self
 
@@ -240,29 +268,31 @@ class MultiHeadNWClassifier(ClassifierMixin, _MultiHead):
 
     One regression as by MultiHeadNWRegressor for every class (two classes need one), of the number that is 1 in its
     rows; the probabilities are the nearest ones to their predictions, with one row's worth of the classes' shares
-    mixed in, so that no class seen in training is impossible. Parameters as there.
+    mixed in, so that no class seen in training is impossible. Parameters as there; `effort` is for each class.
 
     Attributes: classes_, n_features_in_, feature_names_in_, n_evaluations_.
     """
 
     def __init__(
         self,
-        heads: HeadKind = "diagonal",
+        heads: HeadKind = "auto",
         combiner: Combiner = "sum",
         *,
+        effort: float = 20000.0,
         n_heads: int = 8,
         head_dim: int = 4,
         trend: bool = False,
         shrinkage: float = 0.5,
         diversity_penalty: float = 0.0,
         iterations: int = 30,
-        learn_rows: int = 2000,
+        learn_rows: int = 1500,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.heads = heads
         self.combiner = combiner
+        self.effort = effort
         self.n_heads = n_heads
         self.head_dim = head_dim
         self.trend = trend
@@ -283,8 +313,9 @@ class MultiHeadNWClassifier(ClassifierMixin, _MultiHead):
         rows = self._learn_inputs(columns, label.astype(np.float64), weight)
         start = time.monotonic()
         self.model_ = _core.fit_classes(
-            rows, label.tolist(), len(self.classes_), weight, self._options(0), self._threads(),
-            self._progress(rows.shape),
+            rows, label.tolist(), len(self.classes_), weight,
+            self._auto_options(_AUTO_FOLDS) if self.heads == "auto" else self._options(0),
+            self._threads(), self._progress(rows.shape),
         )  # fmt: skip
         self.n_evaluations_ = self.model_.n_evaluations
         self._say(f"{self.n_evaluations_} evaluations in {time.monotonic() - start:.1f} s")
@@ -309,7 +340,7 @@ def _integer(name: str, value: Any) -> int:
         raise TypeError(f"{name}: an integer wanted, it is {value!r}") from error
 
 
-_PARAMETERS: dict[str, Callable[[Any], Any]] = {
+_RECIPE: _Kinds = {
     "heads": str,
     "combiner": str,
     "n_heads": operator.index,
@@ -318,7 +349,6 @@ _PARAMETERS: dict[str, Callable[[Any], Any]] = {
     "shrinkage": float,
     "diversity_penalty": float,
     "iterations": operator.index,
-    "learn_rows": operator.index,
 }
 _WANTED = {str: "a word", operator.index: "an integer", bool: "True or False", float: "a number"}
 

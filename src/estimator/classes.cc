@@ -65,14 +65,13 @@ Vector nearest_probabilities(const Vector& values) {
   return (values.array() - taken).max(0.0);
 }
 
-}  // namespace
-
-ClassModel fit_classes(MatrixView x, const std::vector<Index>& label, Index n_classes, VectorView row_weight,
-                       const FitOptions& options) {
+/// fit_one(y) fits one indicator.
+ClassModel fit_each(MatrixView x, const std::vector<Index>& label, Index n_classes, VectorView row_weight,
+                    const std::function<FitResult(const Vector& y)>& fit_one) {
   check_labels(label, n_classes, x.rows());
   ClassModel out;
   for (Index k = n_classes == 2 ? 1 : 0; k < n_classes; ++k) {
-    FitResult fitted = fit(x, indicator(label, k), row_weight, options);
+    FitResult fitted = fit_one(indicator(label, k));
     out.n_evaluations += fitted.n_evaluations;
     out.indicators.push_back(std::move(fitted.model));
   }
@@ -81,6 +80,25 @@ ClassModel fit_classes(MatrixView x, const std::vector<Index>& label, Index n_cl
   if (!(out.n_rows > 0.0)) throw ArgumentError("x: has no row of positive weight");
   out.share = weight / out.n_rows;
   return out;
+}
+
+}  // namespace
+
+ClassModel fit_classes(MatrixView x, const std::vector<Index>& label, Index n_classes, VectorView row_weight,
+                       const FitOptions& options) {
+  return fit_each(x, label, n_classes, row_weight,
+                  [&](const Vector& y) { return fit(x, y, row_weight, options); });
+}
+
+ClassModel fit_classes(MatrixView x, const std::vector<Index>& label, Index n_classes, VectorView row_weight,
+                       const AutoOptions& options) {
+  return fit_each(x, label, n_classes, row_weight, [&](const Vector& y) {
+    FitResult found = fit_auto(x, y, row_weight, options).fit;
+    found.model.folds.clear();
+    found.model.fold_of_row.clear();
+    found.model.fold_residual.resize(0);
+    return found;
+  });
 }
 
 Matrix predict_probabilities(const ClassModel& model, MatrixView x) {

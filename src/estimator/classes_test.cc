@@ -106,6 +106,15 @@ TEST(Classes, AWeightOfTwoIsTwoRowsToTheBit) {
             predict_probabilities(fit_classes(twice, label_twice, 3, Vector(), quick()), x));
 }
 
+TEST(Classes, ByARecipeThatEachClassChooses) {
+  const Matrix x = smooth_table(100, 2, 9).x, fresh = smooth_table(100, 2, 10).x;
+  AutoOptions options;
+  options.effort = 10.0;
+  const ClassModel model = fit_classes(x, sectors(x), 3, Vector(), options);
+  EXPECT_GT(share_right(predict_probabilities(model, fresh), sectors(fresh)), 0.8);
+  EXPECT_TRUE(model.indicators.front().folds.empty());
+}
+
 TEST(Classes, RefusesBadLabels) {
   const Matrix x = smooth_table(3, 2, 8).x;
   EXPECT_THROW(fit_classes(x, {0, 1}, 2, Vector(), quick()), ArgumentError);

@@ -1,7 +1,6 @@
 #include "headspan/estimator/deviation.h"
 
 #include "estimator/standardise.h"
-#include "headspan/numeric/error.h"
 
 namespace headspan::estimator {
 namespace {
@@ -17,15 +16,15 @@ Vector rows_unseen(const Model& model) {
 }  // namespace
 
 Vector predictive_deviation(const Model& model, MatrixView x) {
-  if (model.folds.empty())
-    throw ArgumentError(
-        "model: was fitted without folds, so it has no residuals of rows unseen; fit with n_folds");
   const Matrix at = standardised(model, x);
-  const Vector center = member_prediction(model, model.ensemble, at), unseen = rows_unseen(model);
-  Vector sum = Vector::Constant(x.rows(), model.frequency.dot(model.fold_residual.cwiseAbs2()));
-  for (Index k = 0; k < unseen.size(); ++k) {
-    const Member& member = model.folds[static_cast<std::size_t>(k)];
-    sum += unseen[k] * (member_prediction(model, member, at) - center).cwiseAbs2();
+  const Vector& residual = model.folds.empty() ? model.loo_residual : model.fold_residual;
+  Vector sum = Vector::Constant(x.rows(), model.frequency.dot(residual.cwiseAbs2()));
+  if (!model.folds.empty()) {
+    const Vector center = member_prediction(model, model.ensemble, at), unseen = rows_unseen(model);
+    for (Index k = 0; k < unseen.size(); ++k) {
+      const Member& member = model.folds[static_cast<std::size_t>(k)];
+      sum += unseen[k] * (member_prediction(model, member, at) - center).cwiseAbs2();
+    }
   }
   return model.target_scale * (sum / model.frequency.sum()).cwiseSqrt();
 }

@@ -48,11 +48,14 @@ TEST(Deviation, IsTheNoiseWhereTheFunctionIsLearned) {
   EXPECT_NEAR(predictive_deviation(model, Matrix::Zero(1, 1))[0], 0.5, 0.1);
 }
 
-TEST(Deviation, NeedsFolds) {
+TEST(Deviation, OfAModelWithoutFoldsIsThatOfItsLeftOutRows) {
   const Table table = smooth_table(20, 1, 3);
   FitOptions options = quick();
   options.n_folds = 0;
-  EXPECT_THROW(predictive_deviation(fit(table.x, table.y, Vector(), options).model, table.x), ArgumentError);
+  const Model model = fit(table.x, table.y, Vector(), options).model;
+  const double expected = model.target_scale * std::sqrt(model.loo_residual.squaredNorm() / 20.0);
+  EXPECT_NEAR(predictive_deviation(model, table.x)[7], expected, 1e-12);
+  EXPECT_THROW(predictive_deviation(model, Matrix::Zero(1, 2)), ArgumentError);
 }
 
 }  // namespace

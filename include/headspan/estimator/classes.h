@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "headspan/estimator/auto.h"
 #include "headspan/estimator/fit.h"
 #include "headspan/estimator/model.h"
 
@@ -24,6 +25,10 @@ struct ClassModel {
 /// labels that is not the number of rows, or a label outside its range.
 ClassModel fit_classes(MatrixView x, const std::vector<Index>& label, Index n_classes, VectorView row_weight,
                        const FitOptions& options);
+
+/// The same by fit_auto(), whose effort is for each class; members of folds are not kept.
+ClassModel fit_classes(MatrixView x, const std::vector<Index>& label, Index n_classes, VectorView row_weight,
+                       const AutoOptions& options);
 
 /// [m, K] at `x` [m, p]: the point p of the probability simplex nearest to the indicators' predictions, which
 /// is never farther from the truth than they are, then (N p + share) / (N + 1): one row's worth of doubt, so
