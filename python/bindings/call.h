@@ -38,6 +38,7 @@ auto call(int threads, const Work& work) {
 void bind_numeric(nanobind::module_& module);
 void bind_nw(nanobind::module_& module);
 void bind_ensemble(nanobind::module_& module);
+void bind_plan(nanobind::module_& module);
 void bind_subspace(nanobind::module_& module);
 void bind_experiments(nanobind::module_& module);
 void bind_ensemble_weights(nanobind::module_& module);

@@ -10,6 +10,7 @@ NB_MODULE(_core, module) {
   headspan::python::bind_numeric(module);
   headspan::python::bind_nw(module);
   headspan::python::bind_ensemble(module);
+  headspan::python::bind_plan(module);
   headspan::python::bind_subspace(module);
   headspan::python::bind_experiments(module);
   headspan::python::bind_ensemble_weights(module);

@@ -691,3 +691,29 @@ def learn_encoding(columns: list[Column], target: Vector, weight: Vector) -> Enc
 def save_model(path: str, target: str, encoding: Encoding, model: Regression, written_by: str) -> None: ...
 def load_model(path: str) -> tuple[str, Encoding, Regression]:
     """Target, encoding, model."""
+
+class PairRules:
+    def __init__(self, budget: int, exact: bool, multiple_of: int, n_kv_heads: int, d_model: int | None, /) -> None: ...
+
+class MeasuredCurve:
+    def __init__(self, head_dim: Vector, value: Vector, standard_error: Vector, /) -> None: ...
+
+def plan_document(
+    rules: PairRules,
+    n: float,
+    noise: float,
+    profile: str,
+    numbers: list[float],
+    bias_table: MeasuredCurve,
+    bandwidth: float | None,
+    signal: float | None,
+    kind: str,
+    rho: float,
+    rho_table: MeasuredCurve,
+) -> str: ...
+def plan_data_document(
+    x: Array, y: Vector, rules: PairRules, at_n: float | None, n_draws: int, seed: int, threads: int
+) -> str: ...
+def plan_model_document(
+    config: str, budget: int | None, rules: PairRules, n_kv_heads: int | None, context: int, bytes: int
+) -> str: ...
