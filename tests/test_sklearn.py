@@ -247,6 +247,17 @@ def test_columns_that_are_neither_numbers_nor_words_are_refused() -> None:
         model.predict(pd.DataFrame({**columns, "size": ["big"] * 60}))
 
 
+def test_wages_of_a_real_table_with_words(tables: Path) -> None:
+    frame = pd.read_csv(tables / "cps1985.csv")
+    train, fresh = frame.iloc[::2], frame.iloc[1::2]
+    model = MultiHeadNWRegressor(effort=30.0).fit(train.drop(columns="wage"), train["wage"])
+    assert "occupation = management" in model.encoding_.inputs
+    # A linear model of all columns explains about as much.
+    assert model.score(fresh.drop(columns="wage"), fresh["wage"]) > 0.2
+    lower, upper = model.predict_interval(fresh.drop(columns="wage"), coverage=0.9)
+    assert 0.85 < ((lower <= fresh["wage"]) & (fresh["wage"] <= upper)).mean() < 0.95
+
+
 def test_a_model_file_gives_the_same_bits(tmp_path: Path) -> None:
     columns, y, _ = mixed(60, 18)
     frame = pd.DataFrame(columns)
@@ -341,6 +352,7 @@ def test_auto_says_what_every_recipe_would_have_given() -> None:
     assert hurried.partial_ and sum(one["tried"] for one in hurried.candidates_) == 1
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(x), model.predict(x))
+    assert not hasattr(model.set_params(heads="random", n_folds=0).fit(x, y), "candidates_")
 
 
 def test_points_far_from_every_row_are_flagged() -> None:

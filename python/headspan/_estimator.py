@@ -144,9 +144,9 @@ class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
     n_jobs: threads, which change no bit of the result; None or -1 for all cores. verbose: progress once a second.
 
     Attributes: n_features_in_, feature_names_in_; loo_prediction_ [rows], the prediction of every row by all others
-    (NaN for rows of weight 0); n_evaluations_ of the leave-one-out error; encoding_.inputs, what the columns became; of
-    "auto" candidates_, what every recipe would have given (error: held-out, relative to the target's standard
-    deviation), and cv_error_, that of their mixture.
+    (NaN for rows of weight 0); n_evaluations_ of the leave-one-out error in the final fit; encoding_.inputs, what the
+    columns became; of "auto" candidates_, what every recipe would have given (error: held-out, relative to the target's
+    standard deviation), and cv_error_, that of their mixture.
     """
 
     def __init__(
@@ -204,7 +204,11 @@ class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
             auto.seconds = None if self.seconds is None else float(self.seconds)
             fitted, report = _core.fit_auto(rows, target, weight, auto, *how)
             self.candidates_, self.cv_error_, self.partial_ = report
+            n_tried = sum(one["tried"] for one in self.candidates_)
+            self._say(f"{n_tried} recipes tried, held-out error {self.cv_error_:.3f} of the target's deviation")
         else:
+            for name in ("candidates_", "cv_error_", "partial_"):  # of an earlier fit
+                self.__dict__.pop(name, None)
             fitted = _core.fit_table(rows, target, weight, self._options(n_folds), *how)
         self.model_, self.loo_prediction_, self.n_evaluations_ = fitted
         self._say(f"{self.n_evaluations_} evaluations in {time.monotonic() - start:.1f} s")
