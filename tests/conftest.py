@@ -93,6 +93,12 @@ def check_plan_model_schema() -> Callable[[dict[str, Any]], None]:
     return checker_of(command.PLAN_MODEL_SCHEMA)
 
 
+@pytest.fixture(scope="session")
+def check_verify_schema() -> Callable[[dict[str, Any]], None]:
+    """Asserts that a document keeps to docs/verify.schema.json."""
+    return checker_of(command.VERIFY_SCHEMA)
+
+
 @pytest.fixture
 def llama(tmp_path: Path) -> families.Checkpoint:
     """A small grouped-query model, not yet written."""

@@ -41,6 +41,7 @@ void bind_ensemble(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);
 void bind_subspace(nanobind::module_& module);
 void bind_experiments(nanobind::module_& module);
+void bind_claims(nanobind::module_& module);
 void bind_ensemble_weights(nanobind::module_& module);
 void bind_estimator(nanobind::module_& module);
 void bind_encoding(nanobind::module_& module);

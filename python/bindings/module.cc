@@ -13,6 +13,7 @@ NB_MODULE(_core, module) {
   headspan::python::bind_plan(module);
   headspan::python::bind_subspace(module);
   headspan::python::bind_experiments(module);
+  headspan::python::bind_claims(module);
   headspan::python::bind_ensemble_weights(module);
   headspan::python::bind_estimator(module);
   headspan::python::bind_encoding(module);

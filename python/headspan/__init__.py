@@ -12,12 +12,15 @@ MultiHeadNWRegressor and MultiHeadNWClassifier, for tables, are scikit-learn est
 from typing import TYPE_CHECKING, Any
 
 from ._attention import Attention, attention, weight_covariance
+from ._claims import claim_ids, verify
 from ._core import (
     KERNELS,
     AdditiveFacts,
     Ambiguity,
     AngleFacts,
+    Claim,
     ColonyFacts,
+    Comparison,
     Decomposition,
     Doubt,
     Exchangeability,
@@ -107,7 +110,9 @@ __all__ = [
     "AttentionCost",
     "BandwidthMinimum",
     "BandwidthSelection",
+    "Claim",
     "ColonyFacts",
+    "Comparison",
     "DataPlan",
     "Decomposition",
     "DiverseFrames",
@@ -136,6 +141,7 @@ __all__ = [
     "ambiguity",
     "attention",
     "attention_costs",
+    "claim_ids",
     "decompose",
     "decompose_predictions",
     "decompose_replicates",
@@ -172,6 +178,7 @@ __all__ = [
     "smoother_scores",
     "structure_loss",
     "tight_frame_exists",
+    "verify",
     "weight_covariance",
 ]
 

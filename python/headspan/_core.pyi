@@ -530,6 +530,54 @@ class ClassModel:
     def __getstate__(self) -> dict[str, Any]: ...
     def __setstate__(self, state: dict[str, Any]) -> None: ...
 
+class Comparison:
+    """One number against its formula."""
+
+    @property
+    def what(self) -> str:
+        """The case."""
+    @property
+    def expected(self) -> float:
+        """By the formula under test."""
+    @property
+    def measured(self) -> float: ...
+    @property
+    def error(self) -> float:
+        """Of measured: a standard error, or a bound."""
+    @property
+    def margin(self) -> float:
+        """Measured and expected agree within it."""
+    @property
+    def effect(self) -> float:
+        """How far the wrong formula lies from the right one."""
+
+class Claim:
+    """A claim and what became of it; the numbers are those of the comparison that decides."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def statement(self) -> str: ...
+    @property
+    def kind(self) -> str:
+        """ "identity", "closed form", "simulation" or "counterexample"."""
+    @property
+    def wrong(self) -> str:
+        """The wrong formula, in words."""
+    @property
+    def expected(self) -> float: ...
+    @property
+    def measured(self) -> float: ...
+    @property
+    def error(self) -> float: ...
+    @property
+    def verdict(self) -> str:
+        """ "confirmed", "reproduced", "undecided" or "failed"."""
+    @property
+    def comparisons(self) -> list[Comparison]: ...
+
+def verify(claims: list[str], seed: int, thorough: bool, mutate: bool, threads: int) -> list[Claim]: ...
+def claim_ids() -> list[str]: ...
 def widen_bfloat16(array: Any) -> NDArray[np.float32]: ...
 def estimate(
     queries: Array,

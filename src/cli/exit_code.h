@@ -8,6 +8,7 @@ namespace headspan::cli {
 enum ExitCode : int {
   kDone = 0,
   kThresholdCrossed = 1,  ///< a threshold the user set
+  kClaimFailed = 1,       ///< a claim of headspan verify does not hold
   kUsage = 2,             ///< unknown option, value out of range, contradictory options
   kInput = 3,             ///< an input file cannot be used
   kPartial = 4,           ///< some row (layer, head, point) is not ok; beats kThresholdCrossed

@@ -18,6 +18,7 @@
 #include "cli/plan.h"
 #include "cli/signals.h"
 #include "cli/simulate.h"
+#include "cli/verify.h"
 #include "headspan/numeric/error.h"
 
 namespace {
@@ -30,13 +31,15 @@ constexpr const char* kFooter = R"(Examples:
   headspan nw faithful.csv --x eruptions --y waiting
   headspan plan --budget 512 --n 1e5 --noise 1 --bias exponential:1,0.5
   headspan simulate colony
+  headspan verify
   headspan decompose predictions.csv --truth y
   headspan nw --help
 
 Exit codes:
   0 done                       3 an input file cannot be used
-  1 a threshold is crossed     4 done in part: some row's status is not ok
-  2 wrong usage                5 an output cannot be written)";
+  1 a threshold is crossed,    4 done in part: some row's status is not ok
+    or a claim failed          5 an output cannot be written
+  2 wrong usage)";
 
 int complain(const std::string& message, int code) {
   fmt::print(stderr, "headspan: error: {}\n", message);
@@ -66,6 +69,7 @@ int parse_and_run(int argc, char** argv) {
   add_nw_command(app, run);
   add_plan_command(app, run);
   add_simulate_command(app, run);
+  add_verify_command(app, run);
   add_decompose_command(app, run);
   // Otherwise the parser only says that a command is missing.
   const auto is_named = [&](const CLI::App* command) { return command->check_name(argv[1]); };

@@ -5,51 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <set>
-#include <utility>
 
 #include "headspan/numeric/error.h"
+#include "headspan/numeric/nearest_word.h"
 #include "table/csv_text.h"
 
 namespace headspan::table {
 namespace {
 
 constexpr std::size_t kNamesListed = 40;
-
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-
-// Insertions, deletions and substitutions that turn one text into the other.
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
-}
-
-// The name most like `name`, empty where none is like it.
-std::string nearest_name(const Table& table, const std::string& name) {
-  std::string nearest;
-  std::size_t least = std::max<std::size_t>(1, name.size() / 3) + 1;
-  for (const ColumnFacts& column : table.understood.columns) {
-    const std::size_t distance = edit_distance(lower(name), lower(column.name));
-    if (distance >= least) continue;
-    least = distance;
-    nearest = column.name;
-  }
-  return nearest;
-}
 
 std::string names_listed(const Table& table) {
   const auto& columns = table.understood.columns;
@@ -63,7 +28,9 @@ std::string names_listed(const Table& table) {
 [[noreturn]] void fail_unknown(const Table& table, const std::string& name) {
   const Understood& understood = table.understood;
   std::string reason = fmt::format("there is no column {}; ", excerpt(name));
-  const std::string nearest = nearest_name(table, name);
+  std::vector<std::string> names;
+  for (const ColumnFacts& column : understood.columns) names.push_back(column.name);
+  const std::string nearest = nearest_word(name, names);
   if (!nearest.empty()) reason += fmt::format("is {} meant? ", excerpt(nearest));
   reason += fmt::format("The columns are: {}", names_listed(table));
   if (!understood.header) reason += " (named by position: the first line was taken for data)";

@@ -22,6 +22,7 @@ PLAN_SCHEMA = REPOSITORY / "docs/plan.schema.json"
 PLAN_DATA_SCHEMA = REPOSITORY / "docs/plan_data.schema.json"
 PLAN_MODEL_SCHEMA = REPOSITORY / "docs/plan_model.schema.json"
 SIMULATE_SCHEMA = REPOSITORY / "docs/simulate.schema.json"
+VERIFY_SCHEMA = REPOSITORY / "docs/verify.schema.json"
 CHECKPOINTS = REPOSITORY.parent / "shared/checkpoints"
 TABLES = REPOSITORY.parent / "shared/data"
 
@@ -90,6 +91,14 @@ def simulate(*arguments: object, codes: Sequence[int] = (0,)) -> Document:
 def decompose(predictions: object, *arguments: object, codes: Sequence[int] = (0,), **others: Any) -> Document:
     """The JSON document of `headspan decompose PREDICTIONS`."""
     result = run("decompose", predictions, "--json", "-", *arguments, **others)
+    assert result.code in codes, f"exit code {result.code}: {result.err}"
+    document: Document = json.loads(result.out)
+    return document
+
+
+def verify(*arguments: object, codes: Sequence[int] = (0,)) -> Document:
+    """The JSON document of `headspan verify`."""
+    result = run("verify", "--json", "-", *arguments, timeout=600.0)
     assert result.code in codes, f"exit code {result.code}: {result.err}"
     document: Document = json.loads(result.out)
     return document

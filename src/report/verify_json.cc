@@ -1,0 +1,54 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "headspan/report/verify_report.h"
+
+namespace headspan::report {
+namespace {
+
+using experiments::ClaimFacts;
+using Json = nlohmann::ordered_json;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json comparison_object(const experiments::Comparison& comparison) {
+  return {{"what", comparison.what},
+          {"expected", number(comparison.expected)},
+          {"measured", number(comparison.measured)},
+          {"error", number(comparison.error)},
+          {"margin", number(comparison.margin)},
+          {"effect", number(comparison.effect)}};
+}
+
+Json claim_object(const ClaimFacts& claim) {
+  Json comparisons = Json::array();
+  for (const experiments::Comparison& comparison : claim.comparisons)
+    comparisons.push_back(comparison_object(comparison));
+  return {{"id", claim.id},
+          {"statement", claim.statement},
+          {"kind", to_string(claim.kind)},
+          {"expected", number(claim.expected)},
+          {"measured", number(claim.measured)},
+          {"error", number(claim.error)},
+          {"verdict", to_string(claim.verdict)},
+          {"wrong", claim.wrong},
+          {"comparisons", std::move(comparisons)}};
+}
+
+}  // namespace
+
+void write_verify_json(std::ostream& out, const experiments::Verification& verification,
+                       const std::string& version) {
+  const experiments::VerifyOptions& options = verification.options;
+  Json claims = Json::array();
+  for (const ClaimFacts& claim : verification.claims) claims.push_back(claim_object(claim));
+  const Json document = {
+      {"headspan_version", version},
+      {"kind", "verify"},
+      {"options", {{"seed", options.seed}, {"thorough", options.thorough}, {"mutate", options.mutate}}},
+      {"claims", std::move(claims)}};
+  out << document.dump() << '\n';
+}
+
+}  // namespace headspan::report
