@@ -52,7 +52,9 @@ void declare(CLI::App& command, VerifyArguments& a) {
   command.add_option("CLAIM", a.claims, "Claims by name; none: all")->type_name("");
   command.add_option("--seed", a.options.seed, "Of all random draws [0]")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check([](const std::string& word) {
+        return std::string(word.starts_with('-') ? "must not be negative" : "");
+      });
   command.add_flag("--thorough", a.options.thorough,
                    "A hundred times the draws: standard errors a tenth, and a hundred times as long");
   command.add_flag("--mutate", a.options.mutate,
