@@ -32,6 +32,9 @@ void check(const AutoOptions& options) {
   if (options.learn_rows < 2 || options.select_rows < kFewestForFolds)
     throw ArgumentError(fmt::format("learn_rows and select_rows: are {} and {}, must be at least 2 and {}",
                                     options.learn_rows, options.select_rows, kFewestForFolds));
+  if (!(options.relative_error >= 0.0 && options.relative_error < 1.0))
+    throw ArgumentError(
+        fmt::format("relative_error: is {}, must be at least 0 and below 1", options.relative_error));
   if (options.seconds && !(*options.seconds >= 0.0))
     throw ArgumentError(fmt::format("seconds: is {}, must not be negative", *options.seconds));
 }
@@ -178,7 +181,9 @@ std::vector<Tried> try_candidates(const Search& search, const AutoOptions& optio
   std::vector<Tried> tried;
   for (std::size_t c = 0; c < result.candidates.size(); ++c) {
     Candidate& candidate = result.candidates[c];
-    if (!tried.empty() && result.effort_spent + candidate.cost > options.effort) continue;
+    const bool affordable = candidate.cost <= kMostOfEffort * options.effort &&
+                            result.effort_spent + candidate.cost <= options.effort;
+    if (!tried.empty() && !affordable) continue;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     if (!tried.empty() && options.seconds && passed.count() > *options.seconds) {
       result.partial = true;
@@ -196,10 +201,11 @@ void add_to_ensemble(const Candidate& candidate, const AutoOptions& options, con
   Recipe recipe = candidate.recipe;
   if (recipe.combiner == Combiner::sum) recipe.n_heads = candidate.n_heads;
   const double weight = candidate.weight / static_cast<double>(candidate.n_chains);
+  const double error = all.y.size() > options.select_rows ? options.relative_error : 0.0;
   for (Index c = 0; c < candidate.n_chains; ++c) {
-    FittedMultiHead fit =
-        fit_multi_head({all.x, all.frequency}, all.y, recipe,
-                       {options.seed + kNextChain * static_cast<std::uint64_t>(c), options.learn_rows});
+    FittedMultiHead fit = fit_multi_head(
+        {all.x, all.frequency}, all.y, recipe,
+        {options.seed + kNextChain * static_cast<std::uint64_t>(c), options.learn_rows, error});
     fit.estimate.weight = weight;
     result.model.loo_residual += weight * fit.loo_residual;
     result.n_evaluations += fit.n_evaluations;
@@ -258,7 +264,7 @@ AutoResult fit_auto(MatrixView x, VectorView y, VectorView row_weight, const Aut
     return result;
   }
   const Model chosen_by = selection_model(model, options);
-  result.candidates = candidates_for(chosen_by.target.size(), std::ssize(model.inputs), options);
+  result.candidates = candidates_for(n, std::ssize(model.inputs), options);
   const Search search(chosen_by, options);
   std::vector<Tried> tried = try_candidates(search, options, result);
   const Matrix outputs = outputs_of(tried);

@@ -9,6 +9,7 @@ namespace {
 // Averages of more chains gain little: their errors share what every start finds.
 constexpr double kMostChains = 4.0;
 constexpr double kShareOfEffort = 0.2;  // for the chains of one candidate
+constexpr int kFewestIterations = 8;
 
 double cost_of_one(const Recipe& recipe, Index n, Index p, const AutoOptions& options) {
   const auto rows = [&](double share) {
@@ -40,7 +41,7 @@ std::vector<Recipe> recipes(Index p) {
       together(random, mean, p, 1, false),    // one head, one bandwidth
       together(diagonal, mean, p, 1, false),  // one head, a bandwidth per input
       stages(diagonal, p, 16, 0.3, 30, false),
-      stages(learned, 4, 10, 0.5, 15, false),
+      stages(learned, 4, 10, 0.5, 30, false),
       stages(learned, 3, 10, 0.3, 8, true),
       stages(learned, 3, 12, 0.3, 8, false),
       together(random, mean, 3, 8, true),
@@ -67,14 +68,19 @@ bool same(const Recipe& a, const Recipe& b, Index p) {
 }  // namespace
 
 std::vector<Candidate> candidates_for(Index n, Index p, const AutoOptions& options) {
+  const Index n_choosing = std::min(n, options.select_rows);
   std::vector<Candidate> out;
   for (Recipe recipe : recipes(p)) {
     recipe.head_dim = std::min(recipe.head_dim, p);
     const auto known = [&](const Candidate& other) { return same(recipe, other.recipe, p); };
     if (std::any_of(out.begin(), out.end(), known)) continue;
-    const double one = cost_of_one(recipe, n, p, options);
+    double one = cost_of_one(recipe, n_choosing, p, options);
+    while (one > kMostOfEffort * options.effort && recipe.iterations > kFewestIterations) {
+      recipe.iterations /= 2;
+      one = cost_of_one(recipe, n_choosing, p, options);
+    }
     double chains = 1.0;
-    if (recipe.heads == HeadKind::learned && recipe.combiner == Combiner::sum)
+    if (recipe.heads == HeadKind::learned && recipe.combiner == Combiner::sum && n <= options.select_rows)
       chains = std::clamp(std::floor(kShareOfEffort * options.effort / one), 1.0, kMostChains);
     out.push_back({.recipe = recipe, .n_chains = static_cast<Index>(chains), .cost = chains * one});
   }

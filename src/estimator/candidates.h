@@ -7,8 +7,12 @@
 
 namespace headspan::estimator {
 
+/// A candidate that would take more is given fewer evaluations per head, and left out if that is not enough,
+/// so that others are tried beside it.
+inline constexpr double kMostOfEffort = 0.45;
+
 /// Candidates for `n` distinct rows of `p` inputs that vary, cheap and robust ones first. Their number of
-/// chains is what a share of the effort allows.
+/// chains is what a share of the effort allows, and one for tables that a sample chooses for.
 std::vector<Candidate> candidates_for(Index n, Index p, const AutoOptions& options);
 
 }  // namespace headspan::estimator

@@ -19,7 +19,8 @@ struct FittedMember {
 FittedMember fit_member(const Model& model, std::vector<Index> rows, const FitOptions& options) {
   const Matrix x = model.keys(rows, Eigen::all);
   const Vector y = model.target(rows), frequency = model.frequency(rows);
-  FittedMultiHead fit = fit_multi_head({x, frequency}, y, options.recipe, {options.seed, options.learn_rows});
+  FittedMultiHead fit = fit_multi_head({x, frequency}, y, options.recipe,
+                                       {options.seed, options.learn_rows, options.relative_error});
   FittedMember out{{std::move(rows), {}}, std::move(fit.loo_residual), fit.n_evaluations};
   out.member.estimates.push_back(std::move(fit.estimate));
   return out;

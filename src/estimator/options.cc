@@ -70,6 +70,9 @@ void check(const FitOptions& options) {
   check(options.recipe);
   if (options.n_folds != 0 && options.n_folds < 2)
     throw ArgumentError(fmt::format("n_folds: is {}, must be 0 (none) or at least 2", options.n_folds));
+  if (!(options.relative_error >= 0.0 && options.relative_error < 1.0))
+    throw ArgumentError(
+        fmt::format("relative_error: is {}, must be at least 0 and below 1", options.relative_error));
   if (options.learn_rows < 2)
     throw ArgumentError(fmt::format("learn_rows: is {}, must be at least 2", options.learn_rows));
 }

@@ -15,8 +15,10 @@ struct AutoOptions {
   /// counts (m / 500)^2 max(1, k / 8): the work, not the time, so that results do not depend on the machine.
   double effort = 20000.0;
   Index learn_rows = 1500;  ///< heads are learned on a random sample of so many rows
-  Index select_rows =
-      5000;  ///< of larger tables a random sample of so many rows chooses; all rows are fitted
+  /// Of larger tables a random sample of so many rows chooses; all rows are fitted.
+  Index select_rows = 5000;
+  /// Of the left-out smoothing of tables beyond select_rows, certified as nw::EstimateOptions; 0: exact.
+  double relative_error = 1e-4;
   std::optional<double> seconds;  ///< no candidate begins later than this; then the result is partial
 };
 
@@ -46,8 +48,9 @@ struct AutoResult {
 /// dimensions. Every candidate is fitted without each fold in turn; of stages the best number is read off
 /// the held-out errors. The model weighs the candidates within a tenth of the least error by simplex weights
 /// of least held-out error, at least two in effect, those of weight below 0.02 left out, and the members of
-/// the folds give its intervals. Of tables beyond select_rows there are no members of folds: intervals rest
-/// on leave-one-out residuals. Throws as fit(), and for options outside their ranges.
+/// the folds give its intervals. Of tables beyond select_rows candidates have one chain each, and there
+/// are no members of folds: intervals rest on leave-one-out residuals. Throws as fit(), and for options
+/// outside their ranges.
 AutoResult fit_auto(MatrixView x, VectorView y, VectorView row_weight, const AutoOptions& options);
 
 }  // namespace headspan::estimator

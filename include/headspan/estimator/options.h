@@ -57,6 +57,7 @@ struct FitOptions {
   std::uint64_t seed = 0;
   int n_folds = 5;          ///< of cross-validation residuals, for intervals; 0: none
   Index learn_rows = 2000;  ///< heads are learned on a random sample of so many rows; they smooth all rows
+  double relative_error = 0.0;  ///< of left-out smoothing, certified as nw::EstimateOptions; 0: exact
 };
 
 /// Throws ArgumentError for options outside their ranges.
