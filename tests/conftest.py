@@ -99,6 +99,12 @@ def check_verify_schema() -> Callable[[dict[str, Any]], None]:
     return checker_of(command.VERIFY_SCHEMA)
 
 
+@pytest.fixture(scope="session")
+def check_regression_schema() -> Callable[[dict[str, Any]], None]:
+    """Asserts that a document keeps to docs/regression.schema.json."""
+    return checker_of(command.REGRESSION_SCHEMA)
+
+
 @pytest.fixture
 def llama(tmp_path: Path) -> families.Checkpoint:
     """A small grouped-query model, not yet written."""

@@ -12,10 +12,14 @@
 
 #include "cli/audit.h"
 #include "cli/decompose.h"
+#include "cli/evaluate.h"
 #include "cli/exit_code.h"
+#include "cli/fit.h"
+#include "cli/inspect.h"
 #include "cli/nw.h"
 #include "cli/outputs.h"
 #include "cli/plan.h"
+#include "cli/predict.h"
 #include "cli/signals.h"
 #include "cli/simulate.h"
 #include "cli/verify.h"
@@ -29,6 +33,7 @@ constexpr const char* kFooter = R"(Examples:
   headspan audit model.safetensors
   headspan audit ./checkpoint/ --json audit.json
   headspan nw faithful.csv --x eruptions --y waiting
+  headspan fit boston.csv --target medv -o boston.headspan
   headspan plan --budget 512 --n 1e5 --noise 1 --bias exponential:1,0.5
   headspan simulate colony
   headspan verify
@@ -67,6 +72,10 @@ int parse_and_run(int argc, char** argv) {
   std::function<int()> run;
   add_audit_command(app, run);
   add_nw_command(app, run);
+  add_fit_command(app, run);
+  add_predict_command(app, run);
+  add_evaluate_command(app, run);
+  add_inspect_command(app, run);
   add_plan_command(app, run);
   add_simulate_command(app, run);
   add_verify_command(app, run);

@@ -129,13 +129,17 @@ void check_consistent(const TableModel& table_model, const std::string& path) {
 
 }  // namespace
 
-void save_model(const std::string& path, const TableModel& model) {
+void write_model(std::ostream& out, const TableModel& model) {
   if (model.model.input_center.size() != model.encoding.width())
     throw ArgumentError(fmt::format("model: has {} inputs, its encoding gives {}",
                                     model.model.input_center.size(), model.encoding.width()));
   std::string bytes = document(model);
   seal(bytes);
-  replace_file(path, [&](std::ostream& out) { out << bytes; });
+  out << bytes;
+}
+
+void save_model(const std::string& path, const TableModel& model) {
+  replace_file(path, [&](std::ostream& out) { write_model(out, model); });
 }
 
 TableModel load_model(const std::string& path) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headspan/report/report.h"
+#include "report/csv_row.h"
 #include "report/number_text.h"
 
 namespace headspan::report {
@@ -16,27 +17,6 @@ using audit::PairFacts;
 using audit::SourceFacts;
 
 using Fields = std::vector<std::string>;
-
-// RFC 4180: a field with a comma, a quote or a line break is quoted, its quotes doubled.
-std::string quoted(const std::string& field) {
-  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-  std::string out = "\"";
-  for (const char c : field) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  out += '"';
-  return out;
-}
-
-void write_row(std::ostream& out, const Fields& fields) {
-  const char* separator = "";
-  for (const std::string& field : fields) {
-    out << separator << quoted(field);
-    separator = ",";
-  }
-  out << '\n';
-}
 
 // Empty for the 0 by which the facts say "unknown".
 std::string known(std::int64_t value) { return value == 0 ? "" : std::to_string(value); }
@@ -118,12 +98,12 @@ void write_csv(std::ostream& out, const AuditReport& report) {
     if (layer.sources.empty()) {
       Fields row = first;
       row.resize(first.size() + n_source_fields);
-      write_row(out, row);
+      write_csv_row(out, row);
     }
     for (const SourceFacts& facts : layer.sources) {
       Fields row = first;
       for (std::string& field : source_fields(facts)) row.push_back(std::move(field));
-      write_row(out, row);
+      write_csv_row(out, row);
     }
   }
 }
@@ -132,7 +112,7 @@ void write_pairs_csv(std::ostream& out, const AuditReport& report) {
   out << "layer,stack,attention,source,a,b,overlap,z,p,q,direction,forced_zero_angles,angle_min,angle_max,"
          "angles\n";
   for (const LayerFacts& layer : report.layers)
-    for (const PairFacts& pair : layer.pairs) write_row(out, pair_fields(layer, pair));
+    for (const PairFacts& pair : layer.pairs) write_csv_row(out, pair_fields(layer, pair));
 }
 
 }  // namespace headspan::report

@@ -21,6 +21,7 @@ DECOMPOSE_SCHEMA = REPOSITORY / "docs/decompose.schema.json"
 PLAN_SCHEMA = REPOSITORY / "docs/plan.schema.json"
 PLAN_DATA_SCHEMA = REPOSITORY / "docs/plan_data.schema.json"
 PLAN_MODEL_SCHEMA = REPOSITORY / "docs/plan_model.schema.json"
+REGRESSION_SCHEMA = REPOSITORY / "docs/regression.schema.json"
 SIMULATE_SCHEMA = REPOSITORY / "docs/simulate.schema.json"
 VERIFY_SCHEMA = REPOSITORY / "docs/verify.schema.json"
 CHECKPOINTS = REPOSITORY.parent / "shared/checkpoints"
@@ -67,6 +68,14 @@ def audit(model: object, *arguments: object, codes: Sequence[int] = (0,)) -> Doc
 def nw(data: object, *arguments: object, codes: Sequence[int] = (0,), **others: Any) -> Document:
     """The JSON document of `headspan nw DATA`."""
     result = run("nw", data, "--json", "-", *arguments, **others)
+    assert result.code in codes, f"exit code {result.code}: {result.err}"
+    document: Document = json.loads(result.out)
+    return document
+
+
+def regression(name: str, *arguments: object, codes: Sequence[int] = (0,), **others: Any) -> Document:
+    """The JSON document of `headspan fit`, `predict`, `evaluate` or `inspect`."""
+    result = run(name, *arguments, "--json", "-", **others)
     assert result.code in codes, f"exit code {result.code}: {result.err}"
     document: Document = json.loads(result.out)
     return document

@@ -2,6 +2,7 @@
 // A fitted regression of a table in one file: safetensors with metadata, versioned and checksummed.
 // docs/formats/model.md has the whole of it.
 
+#include <iosfwd>
 #include <optional>
 #include <string>
 
@@ -22,8 +23,11 @@ struct TableModel {
   std::string written_by;  ///< program and version, for people
 };
 
-/// Writes `path`, by replace_file(): whole or not at all. The bytes depend on the arguments alone. Throws
-/// OutputError, and ArgumentError for a model that load_model() would refuse.
+/// Writes the file's bytes, which depend on the model alone. Throws ArgumentError for a model whose encoding
+/// gives another number of inputs.
+void write_model(std::ostream& out, const TableModel& model);
+
+/// The same to `path`, by replace_file(): whole or not at all. Throws OutputError too.
 void save_model(const std::string& path, const TableModel& model);
 
 /// Predictions of what is read are those of what was written, to the bit. Nothing in a file is run, and no
