@@ -5,12 +5,11 @@
 #include <cmath>
 
 #include "cli/exit_code.h"
+#include "cli/run_options.h"
 #include "headspan/numeric/error.h"
 
 namespace headspan::cli {
 namespace {
-
-constexpr int kMostThreads = 4096;
 
 constexpr const char* kFooter = R"(Examples:
   headspan audit model.safetensors
@@ -31,12 +30,6 @@ void require(bool holds, const char* option, const std::string& rule, const std:
 
 void require_positive(const char* option, const std::optional<std::int64_t>& value) {
   if (value) require(*value > 0, option, "must be at least 1", std::to_string(*value));
-}
-
-// The parser's own conversion wraps -1 round to the largest number.
-std::string whole_number(const std::string& text) {
-  const bool is_whole = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  return is_whole ? "" : text + " is not a whole number from 0 on";
 }
 
 void declare_model(CLI::App& command, AuditArguments& a) {
@@ -99,13 +92,8 @@ void declare_computation(CLI::App& command, AuditArguments& a) {
       ->type_name("N")
       ->group(group);
   command.add_flag("--all-angles", a.options.all_angles, "Principal angles of every pair")->group(group);
-  command.add_option("--seed", a.options.seed, "Of the sampled baselines [0]")
-      ->check(whole_number)
-      ->type_name("N")
-      ->group(group);
-  command.add_option("--threads", a.options.n_threads, "Results do not depend on it [0: all cores]")
-      ->type_name("N")
-      ->group(group);
+  declare_seed(command, a.options.seed, "Of the sampled baselines", group);
+  declare_threads(command, a.options.n_threads, group);
 }
 
 void declare_output(CLI::App& command, AuditArguments& a) {
@@ -149,8 +137,7 @@ void check_ranges(const audit::AuditOptions& o) {
     require(*o.bandwidth > 0.0 && std::isfinite(*o.bandwidth), "--bandwidth", "must be positive and finite",
             fmt::format("{}", *o.bandwidth));
   require(o.n_pairs >= 0, "--pairs", "must not be negative", std::to_string(o.n_pairs));
-  require(o.n_threads >= 0 && o.n_threads <= kMostThreads, "--threads",
-          fmt::format("must lie between 0 and {}", kMostThreads), std::to_string(o.n_threads));
+  check_threads(o.n_threads);
   if (o.min_hdi)
     require(std::isfinite(*o.min_hdi), "--min-hdi", "must be finite", fmt::format("{}", *o.min_hdi));
   if (o.max_redundant)

@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "cli/exit_code.h"
+#include "cli/run_options.h"
 
 namespace headspan::cli {
 namespace {
 
-constexpr int kMostThreads = 4096;
 constexpr int kMostResamples = 1'000'000;
 
 constexpr const char* kFooter = R"(Examples:
@@ -74,10 +74,8 @@ void declare_computation(CLI::App& command, DecomposeArguments& a) {
                   "members [none]")
       ->type_name("C")
       ->group(group);
-  command.add_option("--seed", a.seed, "Of the resamples and folds [0]")->type_name("N")->group(group);
-  command.add_option("--threads", a.n_threads, "Results do not depend on it [0: all cores]")
-      ->type_name("N")
-      ->group(group);
+  declare_seed(command, a.seed, "Of the resamples and folds", group);
+  declare_threads(command, a.n_threads, group);
 }
 
 }  // namespace
@@ -99,8 +97,7 @@ ensemble::PredictionOptions resolve(const DecomposeArguments& a) {
     throw UsageError(
         fmt::format("--bootstrap {}: must be 0, or from 2 to {}", a.n_bootstrap, kMostResamples));
   if (a.n_folds < 2) throw UsageError(fmt::format("--folds {}: must be at least 2", a.n_folds));
-  if (a.n_threads < 0 || a.n_threads > kMostThreads)
-    throw UsageError(fmt::format("--threads {}: must lie between 0 and {}", a.n_threads, kMostThreads));
+  check_threads(a.n_threads);
   if (a.greatest_norm2 && !(*a.greatest_norm2 > 0.0))
     throw UsageError(
         fmt::format("--greatest-norm2 {}: must be positive, at least 1/H for H members", *a.greatest_norm2));

@@ -10,6 +10,7 @@
 #include "cli/outputs.h"
 #include "cli/progress.h"
 #include "cli/regression_arguments.h"
+#include "cli/run_options.h"
 #include "cli/terminal_style.h"
 #include "headspan/numeric/parallel.h"
 

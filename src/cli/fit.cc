@@ -7,6 +7,7 @@
 #include "cli/exit_code.h"
 #include "cli/outputs.h"
 #include "cli/regression_arguments.h"
+#include "cli/run_options.h"
 #include "cli/terminal_style.h"
 #include "headspan/numeric/parallel.h"
 

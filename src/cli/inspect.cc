@@ -7,6 +7,7 @@
 #include "cli/exit_code.h"
 #include "cli/outputs.h"
 #include "cli/regression_arguments.h"
+#include "cli/run_options.h"
 #include "cli/terminal_style.h"
 #include "headspan/numeric/parallel.h"
 
@@ -51,7 +52,7 @@ void add_inspect_command(CLI::App& app, std::function<int()>& run) {
   CLI::App* command = app.add_subcommand("inspect", "What a model file is made of");
   const auto arguments = std::make_shared<InspectArguments>();
   command->add_option("MODEL", arguments->model, "A file that headspan fit wrote")->type_name("")->required();
-  declare_threads(*command, arguments->n_threads);
+  declare_threads(*command, arguments->n_threads, "Computation");
   declare_output(*command, arguments->json, arguments->quiet);
   command->footer(kFooter);
   command->callback([arguments, &run] { run = [arguments] { return run_inspect(*arguments); }; });

@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "cli/exit_code.h"
+#include "cli/run_options.h"
 
 namespace headspan::cli {
 namespace {
 
-constexpr int kMostThreads = 4096;
 constexpr int kMostStarts = 1000;
 
 constexpr const char* kFooter = R"(Examples:
@@ -66,16 +66,14 @@ void declare_computation(CLI::App& command, NwArguments& a) {
   command.add_option("--starts", a.n_starts, "Starts of the search, for several inputs [5]")
       ->type_name("N")
       ->group(group);
-  command.add_option("--seed", a.seed, "Of the starts [0]")->type_name("N")->group(group);
+  declare_seed(command, a.seed, "Of the starts", group);
   command
       .add_option("--relative-error", a.relative_error,
                   "Estimates may lie this share of the spread of the values from the exact ones, which saves "
                   "time on many rows; scores and the choice of a bandwidth stay exact [0]")
       ->type_name("E")
       ->group(group);
-  command.add_option("--threads", a.n_threads, "Results do not depend on it [0: all cores]")
-      ->type_name("N")
-      ->group(group);
+  declare_threads(command, a.n_threads, group);
 }
 
 void declare_points(CLI::App& command, NwArguments& a) {
@@ -137,8 +135,7 @@ nw::Kernel kernel_named(const NwArguments& a) {
 void check_ranges(const NwArguments& a) {
   if (a.n_starts < 1 || a.n_starts > kMostStarts)
     throw UsageError(fmt::format("--starts {}: must lie between 1 and {}", a.n_starts, kMostStarts));
-  if (a.n_threads < 0 || a.n_threads > kMostThreads)
-    throw UsageError(fmt::format("--threads {}: must lie between 0 and {}", a.n_threads, kMostThreads));
+  check_threads(a.n_threads);
   if (!(a.relative_error >= 0.0) || a.relative_error >= 1.0)
     throw UsageError(fmt::format("--relative-error {}: must be from 0 to below 1", a.relative_error));
   if (a.at && a.loo) throw UsageError("--loo: leaves out the rows of DATA, so it does not go with --at");

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "cli/exit_code.h"
+#include "cli/run_options.h"
 #include "headspan/numeric/error.h"
 
 namespace headspan::cli {
@@ -90,10 +91,8 @@ void declare_data(CLI::App& command, PlanArguments& a) {
   command.add_option("--draws", a.n_draws, "Of the projections of each pair, with --check [3]")
       ->type_name("N")
       ->group(group);
-  command.add_option("--seed", a.seed, "Of projections and resamples [0]")->type_name("N")->group(group);
-  command.add_option("--threads", a.n_threads, "Results do not depend on it [0: all cores]")
-      ->type_name("N")
-      ->group(group);
+  declare_seed(command, a.seed, "Of projections and resamples", group);
+  declare_threads(command, a.n_threads, group);
 }
 
 void declare_model(CLI::App& command, PlanArguments& a) {

@@ -8,6 +8,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/outputs.h"
+#include "cli/run_options.h"
 #include "cli/terminal_style.h"
 #include "headspan/estimator/pilot.h"
 #include "headspan/numeric/error.h"
@@ -18,8 +19,6 @@ namespace headspan::cli {
 namespace {
 
 using report::PilotReport;
-
-constexpr int kMostThreads = 4096;
 
 void check_words(const PlanArguments& a) {
   const auto refuse = [](bool given, const char* option) {
@@ -36,8 +35,7 @@ void check_words(const PlanArguments& a) {
   if (!a.y) throw UsageError("--y: is needed, the column to predict");
   if (a.at_n && !(*a.at_n > 2.0)) throw UsageError(fmt::format("--at-n {}: must be above 2", *a.at_n));
   if (a.n_draws < 1) throw UsageError(fmt::format("--draws {}: must be at least 1", a.n_draws));
-  if (a.n_threads < 0 || a.n_threads > kMostThreads)
-    throw UsageError(fmt::format("--threads {}: must lie between 0 and {}", a.n_threads, kMostThreads));
+  check_threads(a.n_threads);
 }
 
 /// Every column of numbers but the target, unless --x names them.

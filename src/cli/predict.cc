@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/outputs.h"
 #include "cli/regression_arguments.h"
+#include "cli/run_options.h"
 #include "cli/terminal_style.h"
 #include "headspan/estimator/intervals.h"
 #include "headspan/estimator/predict.h"
@@ -49,7 +50,7 @@ void declare(CLI::App& command, PredictArguments& a) {
                   "Intervals that hold a new target with this probability, e.g. 0.9 [none]")
       ->type_name("P")
       ->group("Predictions");
-  declare_threads(command, a.n_threads);
+  declare_threads(command, a.n_threads, "Computation");
   declare_table_options(command, a.table);
   declare_output(command, a.json, a.quiet);
   command.add_option("--csv", a.csv, "Every prediction")

@@ -5,11 +5,10 @@
 #include <utility>
 
 #include "cli/exit_code.h"
+#include "cli/run_options.h"
 
 namespace headspan::cli {
 namespace {
-
-constexpr int kMostThreads = 4096;
 
 void declare_names(CLI::App& command, const char* name, std::vector<std::string>& target,
                    const std::string& text, const char* group) {
@@ -72,8 +71,8 @@ void declare_computation(CLI::App& command, RegressionArguments& a) {
           "Fits without a fold each, for intervals and the held-out error; 0: none, of a given model [5]")
       ->type_name("N")
       ->group(group);
-  command.add_option("--seed", a.seed, "Of everything random [0]")->type_name("N")->group(group);
-  declare_threads(command, a.n_threads);
+  declare_seed(command, a.seed, "Of everything random", group);
+  declare_threads(command, a.n_threads, group);
 }
 
 template <class Value>
@@ -151,12 +150,6 @@ void check_ranges(const RegressionArguments& a) {
 
 }  // namespace
 
-void declare_threads(CLI::App& command, int& n_threads) {
-  command.add_option("--threads", n_threads, "Results do not depend on it [0: all cores]")
-      ->type_name("N")
-      ->group("Computation");
-}
-
 void declare_output(CLI::App& command, std::optional<std::string>& json, bool& quiet) {
   const char* group = "Output (FILE - is standard output, the table is then left out)";
   command.add_option("--json", json, "Everything, as docs/regression.schema.json describes")
@@ -164,8 +157,6 @@ void declare_output(CLI::App& command, std::optional<std::string>& json, bool& q
       ->group(group);
   command.add_flag("--quiet", quiet, "No table and no progress")->group(group);
 }
-
-void check_threads(int n_threads) { check_between("--threads", n_threads, 0, kMostThreads); }
 
 void check_interval(double level) {
   if (!(level > 0.0 && level < 1.0))

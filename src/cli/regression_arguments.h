@@ -46,10 +46,7 @@ report::RegressionQuestion question_of(const RegressionArguments& arguments, Reg
 /// Throws UsageError unless 0 < `level` < 1.
 void check_interval(double level);
 
-/// Declares --threads, and --json and --quiet in the group of the output.
-void declare_threads(CLI::App& command, int& n_threads);
+/// Declares --json and --quiet in the group of the output.
 void declare_output(CLI::App& command, std::optional<std::string>& json, bool& quiet);
-/// Throws UsageError.
-void check_threads(int n_threads);
 
 }  // namespace headspan::cli

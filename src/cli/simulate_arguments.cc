@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include "cli/exit_code.h"
+#include "cli/run_options.h"
 
 namespace headspan::cli {
 namespace {
-
-constexpr int kMostThreads = 4096;
 
 /// One option with its default in the help text.
 template <class T>
@@ -36,7 +35,7 @@ void refuse(const char* option, const std::optional<T>& given, const char* desig
 }  // namespace
 
 void declare(CLI::App& command, RunArguments& a) {
-  option(command, "--threads", a.n_threads, "Results do not depend on it [0: all cores]", "N", "Computation");
+  declare_threads(command, a.n_threads, "Computation");
   const char* group = "Output (FILE - is standard output, the table is then left out)";
   option(command, "--json", a.json, "Everything, as docs/simulate.schema.json describes", "FILE", group);
   command.add_flag("--quiet", a.quiet, "No table and no progress")->group(group);
@@ -67,7 +66,7 @@ void declare(CLI::App& command, HeadsArguments& a) {
   option(command, "--n-points", a.n_points, "Queries [100; latents 50]", "M", data);
   option(command, "--replicates", a.n_replicates, "Fresh data sets [400; latents 40, two each; additive 100]",
          "R", data);
-  option(command, "--seed", a.seed, "Of everything random [0]", "N", data);
+  declare_seed(command, a.seed, "Of everything random", data);
 }
 
 void declare(CLI::App& command, experiments::ForestOptions& o) {
@@ -83,7 +82,7 @@ void declare(CLI::App& command, experiments::ForestOptions& o) {
   option(command, "--noise", o.noise_variance, "Variance of the noise [1]", "S2", data);
   option(command, "--n-points", o.n_points, "Fixed points [50]", "M", data);
   option(command, "--replicates", o.n_replicates, "Fresh training sets [100]", "R", data);
-  option(command, "--seed", o.seed, "Of everything random [0]", "N", data);
+  declare_seed(command, o.seed, "Of everything random", data);
 }
 
 void declare(CLI::App& command, ColonyArguments& a) {
@@ -105,13 +104,10 @@ void declare(CLI::App& command, ColonyArguments& a) {
   option(command, "--n-steps", o.n_steps, "Steps of a search [20]", "T", data);
   option(command, "--noise-sd", o.noise_sd, "Standard deviation of an observation [0.5]", "S", data);
   option(command, "--replicates", o.n_replicates, "Searches [400]", "R", data);
-  option(command, "--seed", o.seed, "Of everything random [0]", "N", data);
+  declare_seed(command, o.seed, "Of everything random", data);
 }
 
-void check(const RunArguments& a) {
-  if (a.n_threads < 0 || a.n_threads > kMostThreads)
-    throw UsageError(fmt::format("--threads {}: must lie between 0 and {}", a.n_threads, kMostThreads));
-}
+void check(const RunArguments& a) { check_threads(a.n_threads); }
 
 namespace {
 

@@ -12,6 +12,7 @@
 #include "cli/exit_code.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
+#include "cli/run_options.h"
 #include "cli/terminal_style.h"
 #include "headspan/experiments/claims.h"
 #include "headspan/numeric/parallel.h"
@@ -22,8 +23,6 @@ namespace {
 
 using experiments::ClaimFacts;
 using experiments::Verdict;
-
-constexpr int kMostThreads = 4096;
 
 constexpr const char* kFooter = R"(Examples:
   headspan verify
@@ -50,16 +49,12 @@ struct VerifyArguments {
 
 void declare(CLI::App& command, VerifyArguments& a) {
   command.add_option("CLAIM", a.claims, "Claims by name; none: all")->type_name("");
-  command.add_option("--seed", a.options.seed, "Of all random draws [0]")
-      ->type_name("N")
-      ->check([](const std::string& word) {
-        return std::string(word.starts_with('-') ? "must not be negative" : "");
-      });
+  declare_seed(command, a.options.seed, "Of all random draws", "Options");
   command.add_flag("--thorough", a.options.thorough,
                    "A hundred times the draws: standard errors a tenth, and a hundred times as long");
   command.add_flag("--mutate", a.options.mutate,
                    "The wrong formula of each claim in place of the right one: every claim must fail");
-  command.add_option("--threads", a.n_threads, "Results do not depend on it [0: all cores]")->type_name("N");
+  declare_threads(command, a.n_threads, "Options");
   const char* group = "Output (FILE - is standard output, the table is then left out)";
   command.add_flag("--list", a.list, "The claims and their statements, without a measurement")->group(group);
   command.add_option("--json", a.json, "Everything, as docs/verify.schema.json describes")
@@ -89,9 +84,7 @@ int exit_code(const std::vector<ClaimFacts>& claims) {
 }
 
 int run_verify(const VerifyArguments& arguments) {
-  if (arguments.n_threads < 0 || arguments.n_threads > kMostThreads)
-    throw UsageError(
-        fmt::format("--threads {}: must lie between 0 and {}", arguments.n_threads, kMostThreads));
+  check_threads(arguments.n_threads);
   if (arguments.list) return list_claims(arguments);
   std::vector<Output> outputs;
   if (arguments.json) outputs.push_back({"--json", *arguments.json});
