@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import csv
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -61,7 +61,7 @@ def folds(n: int, repeat: int) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArr
         yield np.setdiff1d(np.arange(n), held_out), held_out
 
 
-def searched(model: object, grid: dict[str, list[object]]) -> Predictor:
+def searched(model: object, grid: Mapping[str, Sequence[object]]) -> Predictor:
     def predict(x: Array, y: Array, at: Array) -> Array:
         inner = KFold(5, shuffle=True, random_state=0)
         search = GridSearchCV(model, grid, cv=inner, scoring="neg_mean_squared_error")
@@ -87,7 +87,10 @@ def one_head(heads: Literal["random", "diagonal"]) -> Predictor:
 
 
 def peers(p: int) -> dict[str, Predictor]:
-    neighbours = {"n_neighbors": [2, 3, 5, 7, 10, 15, 20, 30, 50], "weights": ["uniform", "distance"]}
+    neighbours: dict[str, list[object]] = {
+        "n_neighbors": [2, 3, 5, 7, 10, 15, 20, 30, 50],
+        "weights": ["uniform", "distance"],
+    }
     ridge = {"alpha": [1e-3, 1e-2, 0.1, 0.3, 1, 3, 10], "gamma": [g / p for g in (0.003, 0.01, 0.03, 0.1, 0.3, 1)]}
     return {
         "forest": forest,
