@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <regex>
+#include <string_view>
 
 namespace headspan::estimator {
 namespace {
@@ -125,12 +125,82 @@ bool say_the_same(const ColumnProfile& a, const ColumnProfile& b) {
                     [](double x, double y) { return x == y || std::isnan(x); });
 }
 
+namespace {
+
+// Takes what it recognises off the front of a text.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : rest_(text) {}
+  bool done() const { return rest_.empty(); }
+  bool one_of(std::string_view marks) {
+    if (rest_.empty() || marks.find(rest_.front()) == std::string_view::npos) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  bool word(std::string_view word) {
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  // A whole run of digits, from `least` to `most` of them.
+  bool digits(std::size_t least, std::size_t most) {
+    const std::size_t length = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
+    if (length < least || length > most) return false;
+    rest_.remove_prefix(length);
+    return true;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+// 2024-1-31, 31.1.2024, 1/31/24
+bool take_day(Scanner& text) {
+  constexpr std::string_view kMarks = "-/.";
+  Scanner year_first = text;
+  if (year_first.digits(4, 4)) {
+    text = year_first;
+    return text.one_of(kMarks) && text.digits(1, 2) && text.one_of(kMarks) && text.digits(1, 2);
+  }
+  return text.digits(1, 2) && text.one_of(kMarks) && text.digits(1, 2) && text.one_of(kMarks) &&
+         (text.digits(4, 4) || text.digits(2, 2));
+}
+
+// 9:30, 09:30:00, 09:30:00.125
+bool take_clock(Scanner& text) {
+  if (!(text.digits(1, 2) && text.one_of(":") && text.digits(2, 2))) return false;
+  if (!text.one_of(":")) return true;
+  if (!text.digits(2, 2)) return false;
+  constexpr std::size_t kMostDecimals = 20;
+  return !text.one_of(".") || text.digits(1, kMostDecimals);
+}
+
+// A clock after a day, where there is one.
+void take_clock_of_day(Scanner& text) {
+  Scanner after = text;
+  bool parted = false;
+  while (after.one_of(" T")) parted = true;
+  if (parted && take_clock(after)) text = after;
+}
+
+// The time zone or half of the day, where there is one; false for half a zone.
+bool take_zone(Scanner& text) {
+  text.one_of(" ");
+  for (const char* word : {"Z", "UTC", "AM", "PM", "am", "pm"})
+    if (text.word(word)) return true;
+  if (!text.one_of("-+")) return true;
+  return text.digits(4, 4) || (text.digits(2, 2) && text.one_of(":") && text.digits(2, 2));
+}
+
+}  // namespace
+
 bool is_date(const std::string& cell) {
-  static const std::regex kDate(
-      R"(((\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([ T]+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)?|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?) ?(Z|UTC|AM|PM|am|pm|[-+]\d{2}:?\d{2})?)");
-  // Nothing longer is one, and the time that a match takes grows with the length.
-  constexpr std::size_t kLongest = 40;
-  return cell.size() <= kLongest && std::regex_match(cell, kDate);
+  Scanner day(cell), clock(cell);
+  if (take_day(day)) {
+    take_clock_of_day(day);
+    return take_zone(day) && day.done();
+  }
+  return take_clock(clock) && take_zone(clock) && clock.done();
 }
 
 }  // namespace headspan::estimator
