@@ -1,9 +1,9 @@
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "headspan/report/decompose_report.h"
 #include "report/input_facts.h"
+#include "report/json_values.h"
 
 namespace headspan::report {
 namespace {
@@ -13,23 +13,7 @@ using ensemble::FittedWeights;
 using ensemble::Part;
 using ensemble::PredictionFacts;
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
-Json number(const std::optional<double>& value) { return value ? number(*value) : Json(); }
-
 Json text(const std::optional<std::string>& value) { return value ? Json(*value) : Json(); }
-
-Json numbers(const Vector& values) {
-  Json list = Json::array();
-  for (const double value : values) list.push_back(number(value));
-  return list;
-}
-
-Json matrix(const Matrix& values) {
-  Json rows = Json::array();
-  for (Index i = 0; i < values.rows(); ++i) rows.push_back(numbers(values.row(i).transpose()));
-  return rows;
-}
 
 struct Term {
   const char* name;
@@ -137,9 +121,9 @@ void write_decompose_json(std::ostream& out, const DecomposeReport& report, cons
   document["n_folds"] = facts.n_folds;
   add_terms(facts, document);
   document["unbiased"] = unbiased_object(facts.unbiased);
-  document["error_second_moments"] = matrix(facts.error_second_moments);
+  document["error_second_moments"] = matrix_rows(facts.error_second_moments);
   document["correlation_of"] = facts.correlation_of;
-  document["correlation"] = facts.correlation ? matrix(*facts.correlation) : Json();
+  document["correlation"] = facts.correlation ? matrix_rows(*facts.correlation) : Json();
   document["uncorrelated_members"] = names_of(report, facts.uncorrelated);
   Json doubtful = Json::array();
   for (const ensemble::Doubt& doubt : facts.doubtful)

@@ -1,8 +1,8 @@
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "headspan/report/report.h"
+#include "report/json_values.h"
 
 namespace headspan::report {
 namespace {
@@ -17,8 +17,6 @@ using Json = nlohmann::ordered_json;
 // Bytes of a path or a tensor name that are not UTF-8 become U+FFFD: the document stays valid.
 std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 template <class T>
 Json optional_value(const std::optional<T>& value) {
   if (!value) return {};
@@ -32,16 +30,6 @@ Json optional_value(const std::optional<T>& value) {
 Json known(std::int64_t value) { return value == 0 ? Json() : Json(value); }
 
 Json known(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
-Json matrix_rows(const Matrix& matrix) {
-  Json rows = Json::array();
-  for (Index i = 0; i < matrix.rows(); ++i) {
-    Json row = Json::array();
-    for (Index j = 0; j < matrix.cols(); ++j) row.push_back(number(matrix(i, j)));
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
 
 Json model_object(const audit::ModelFacts& model) {
   return {{"path", model.path},

@@ -1,9 +1,9 @@
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "headspan/report/nw_report.h"
 #include "report/input_facts.h"
+#include "report/json_values.h"
 
 namespace headspan::report {
 namespace {
@@ -11,17 +11,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
-Json number(const std::optional<double>& value) { return value ? number(*value) : Json(); }
-
-template <class Values>
-Json numbers(const Values& values) {
-  Json list = Json::array();
-  for (Index i = 0; i < values.size(); ++i) list.push_back(number(values[i]));
-  return list;
-}
 
 Json options_object(const NwReport& report) {
   const auto& selection = report.selection_options;

@@ -3,6 +3,7 @@
 
 #include "headspan/report/pilot_report.h"
 #include "report/input_facts.h"
+#include "report/json_values.h"
 #include "report/plan_parts.h"
 
 namespace headspan::report {
@@ -11,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json part_object(const ensemble::Part& part) {
-  return {{"value", plan_number(part.value)}, {"standard_error", plan_number(part.standard_error)}};
+  return {{"value", number(part.value)}, {"standard_error", number(part.standard_error)}};
 }
 
 Json options_object(const PilotReport& report) {
@@ -26,7 +27,7 @@ Json options_object(const PilotReport& report) {
 
 Json estimate_object(const estimator::PilotEstimate& estimate) {
   return {{"head_dim", estimate.head_dim},
-          {"bandwidth", plan_number(estimate.bandwidth)},
+          {"bandwidth", number(estimate.bandwidth)},
           {"squared_bias", part_object(estimate.squared_bias)},
           {"own_bias", part_object(estimate.own_bias)},
           {"variance", part_object(estimate.variance)},
@@ -43,21 +44,21 @@ Json pilot_object(const PilotReport& report) {
           {"n_used", pilot.n_used},
           {"d", pilot.d},
           {"constant_inputs", std::move(constant)},
-          {"y_variance", plan_number(pilot.y_variance)},
-          {"noise", plan_number(pilot.noise)},
+          {"y_variance", number(pilot.y_variance)},
+          {"noise", number(pilot.noise)},
           {"residual_noise", part_object(pilot.residual_noise)},
           {"neighbour_noise", part_object(pilot.neighbour_noise)},
           {"log_growth", part_object(report.plan.log_growth)},
-          {"theory_log_growth", plan_number(report.plan.theory_log_growth)},
+          {"theory_log_growth", number(report.plan.theory_log_growth)},
           {"estimates", std::move(estimates)}};
 }
 
 /// A pair of the curve; its bandwidth and what the resamples say of it stand beside its error.
 Json pair_object(const estimator::PilotPlan& plan, std::size_t i) {
   Json point = point_object(plan.allocation.curve[i]);
-  point["bandwidth"] = plan_number(plan.bandwidth[i]);
-  point["standard_error"] = plan_number(plan.difference_error[i]);
-  point["chosen_share"] = plan_number(plan.chosen_share[i]);
+  point["bandwidth"] = number(plan.bandwidth[i]);
+  point["standard_error"] = number(plan.difference_error[i]);
+  point["chosen_share"] = number(plan.chosen_share[i]);
   return point;
 }
 
@@ -66,7 +67,7 @@ Json plan_object(const estimator::PilotPlan& plan) {
   Json near_ties = Json::array(), curve = Json::array();
   for (const std::size_t i : found.near_ties) near_ties.push_back(pair_object(plan, i));
   for (std::size_t i = 0; i < found.curve.size(); ++i) curve.push_back(pair_object(plan, i));
-  return {{"n", plan_number(plan.n)},
+  return {{"n", number(plan.n)},
           {"best", pair_object(plan, found.best)},
           {"near_ties", std::move(near_ties)},
           {"curve", std::move(curve)}};
@@ -75,16 +76,16 @@ Json plan_object(const estimator::PilotPlan& plan) {
 Json measured_object(const estimator::MeasuredPair& measured) {
   return {{"head_dim", measured.pair.head_dim},
           {"n_heads", measured.pair.n_heads},
-          {"bandwidth", plan_number(measured.bandwidth)},
-          {"loo", plan_number(measured.loo)},
-          {"standard_error", plan_number(measured.standard_error)}};
+          {"bandwidth", number(measured.bandwidth)},
+          {"loo", number(measured.loo)},
+          {"standard_error", number(measured.standard_error)}};
 }
 
 Json check_object(const std::optional<estimator::GridCheck>& check) {
   if (!check) return {};
   Json pairs = Json::array();
   for (const estimator::MeasuredPair& measured : check->pairs) pairs.push_back(measured_object(measured));
-  return {{"regret", plan_number(check->regret)},
+  return {{"regret", number(check->regret)},
           {"n_draws", check->n_draws},
           {"planned", measured_object(check->pairs[check->planned])},
           {"best", measured_object(check->pairs[check->best])},

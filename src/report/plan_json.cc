@@ -1,20 +1,14 @@
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "headspan/report/plan_report.h"
+#include "report/json_values.h"
 #include "report/plan_parts.h"
 
 namespace headspan::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json numbers(const Vector& values) {
-  Json list = Json::array();
-  for (const double value : values) list.push_back(plan_number(value));
-  return list;
-}
 
 Json curve_object(const plan::MeasuredCurve& curve) {
   return {{"head_dim", numbers(curve.head_dim)},
@@ -24,16 +18,13 @@ Json curve_object(const plan::MeasuredCurve& curve) {
 
 struct BiasObject {
   Json operator()(const plan::ExponentialBias& bias) const {
-    return {{"profile", "exponential"}, {"scale", plan_number(bias.scale)}, {"rate", plan_number(bias.rate)}};
+    return {{"profile", "exponential"}, {"scale", number(bias.scale)}, {"rate", number(bias.rate)}};
   }
   Json operator()(const plan::PolynomialBias& bias) const {
-    return {
-        {"profile", "polynomial"}, {"scale", plan_number(bias.scale)}, {"power", plan_number(bias.power)}};
+    return {{"profile", "polynomial"}, {"scale", number(bias.scale)}, {"power", number(bias.power)}};
   }
   Json operator()(const plan::FiniteBias& bias) const {
-    return {{"profile", "finite"},
-            {"scale", plan_number(bias.scale)},
-            {"dimension", plan_number(bias.dimension)}};
+    return {{"profile", "finite"}, {"scale", number(bias.scale)}, {"dimension", number(bias.dimension)}};
   }
   Json operator()(const plan::MeasuredCurve& curve) const {
     return {{"profile", "table"}, {"table", curve_object(curve)}};
@@ -44,10 +35,10 @@ struct BiasObject {
 struct CorrelationObject {
   Json operator()(const plan::OrthogonalHeads&) const { return {{"kind", "orthogonal"}}; }
   Json operator()(const plan::FrameBound& frame) const {
-    return {{"kind", "frame"}, {"d_model", plan_number(frame.d_model)}};
+    return {{"kind", "frame"}, {"d_model", number(frame.d_model)}};
   }
   Json operator()(const plan::CommonCorrelation& common) const {
-    return {{"kind", "common"}, {"rho", plan_number(common.rho)}};
+    return {{"kind", "common"}, {"rho", number(common.rho)}};
   }
   Json operator()(const plan::MeasuredCurve& curve) const {
     return {{"kind", "table"}, {"table", curve_object(curve)}};
@@ -58,11 +49,11 @@ Json options_object(const PlanReport& report) {
   const plan::LawOptions& law = report.law;
   const auto* best = std::get_if<plan::BestBandwidth>(&law.growth);
   Json options = rules_object(report.rules);
-  options["n"] = plan_number(law.n);
-  options["noise"] = plan_number(law.noise);
+  options["n"] = number(law.n);
+  options["noise"] = number(law.noise);
   options["bias"] = std::visit(BiasObject{}, law.bias);
-  options["bandwidth"] = best ? Json("optimal") : plan_number(report.bandwidth);
-  options["signal"] = best ? plan_number(best->signal) : Json();
+  options["bandwidth"] = best ? Json("optimal") : number(report.bandwidth);
+  options["signal"] = best ? number(best->signal) : Json();
   options["correlation"] = std::visit(CorrelationObject{}, law.correlation);
   return options;
 }
@@ -77,7 +68,7 @@ void write_plan_json(std::ostream& out, const PlanReport& report, const std::str
   Json document = {{"headspan_version", version}, {"kind", "plan"}, {"options", options_object(report)}};
   document["best"] = point_object(found.curve[found.best]);
   document["near_ties"] = std::move(near_ties);
-  document["tie_margin"] = {{"value", plan_number(found.tie_margin)},
+  document["tie_margin"] = {{"value", number(found.tie_margin)},
                             {"rule", found.has_standard_error ? "standard_error" : "one_percent"}};
   document["reliable_to"] = found.reliable_to ? Json(*found.reliable_to) : Json();
   document["out_of_reach"] = found.out_of_reach;

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "report/json_values.h"
 #include "report/number_text.h"
 
 namespace headspan::report {
@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kTiesShown = 8;
 
 Json pair_object(const plan::ContinuousPair& pair) {
-  return {{"head_dim", plan_number(pair.head_dim)}, {"n_heads", plan_number(pair.n_heads)}};
+  return {{"head_dim", number(pair.head_dim)}, {"n_heads", number(pair.n_heads)}};
 }
 
 Json closed_object(const std::optional<plan::ClosedForm>& closed) {
@@ -28,16 +28,12 @@ Json closed_object(const std::optional<plan::ClosedForm>& closed) {
 }
 
 Json slope_object(const plan::Slope& slope) {
-  return {{"value", plan_number(slope.value)}, {"limit", plan_number(slope.limit)},
-          {"from", plan_number(slope.from)},   {"to", plan_number(slope.to)},
-          {"n_points", slope.n_points},        {"n_beyond_range", slope.n_beyond_range}};
+  return {{"value", number(slope.value)}, {"limit", number(slope.limit)},
+          {"from", number(slope.from)},   {"to", number(slope.to)},
+          {"n_points", slope.n_points},   {"n_beyond_range", slope.n_beyond_range}};
 }
 
 }  // namespace
-
-Json plan_number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
-Json plan_number(const std::optional<double>& value) { return value ? plan_number(*value) : Json(); }
 
 Json rules_object(const plan::PairRules& rules) {
   return {{"budget", rules.budget},
@@ -51,13 +47,13 @@ Json point_object(const plan::PlanPoint& point) {
   const plan::PairError& error = point.error;
   return {{"head_dim", point.pair.head_dim},
           {"n_heads", point.pair.n_heads},
-          {"mse", plan_number(error.mse)},
-          {"squared_bias", plan_number(error.squared_bias)},
-          {"variance", plan_number(error.variance)},
-          {"rho", plan_number(error.rho)},
-          {"log_growth", plan_number(error.log_growth)},
-          {"bandwidth", plan_number(error.bandwidth)},
-          {"standard_error", plan_number(error.standard_error)},
+          {"mse", number(error.mse)},
+          {"squared_bias", number(error.squared_bias)},
+          {"variance", number(error.variance)},
+          {"rho", number(error.rho)},
+          {"log_growth", number(error.log_growth)},
+          {"bandwidth", number(error.bandwidth)},
+          {"standard_error", number(error.standard_error)},
           {"capped", error.capped},
           {"beyond_range", error.beyond_range}};
 }

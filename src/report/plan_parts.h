@@ -2,17 +2,12 @@
 // What the documents of every kind of plan have in common.
 
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 
 #include "headspan/plan/allocate.h"
 #include "headspan/plan/scaling.h"
 
 namespace headspan::report {
-
-/// null where there is no finite value.
-nlohmann::ordered_json plan_number(double value);
-nlohmann::ordered_json plan_number(const std::optional<double>& value);
 
 nlohmann::ordered_json rules_object(const plan::PairRules& rules);
 nlohmann::ordered_json point_object(const plan::PlanPoint& point);

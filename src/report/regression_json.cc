@@ -1,9 +1,9 @@
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "headspan/report/regression_report.h"
 #include "report/input_facts.h"
+#include "report/json_values.h"
 
 namespace headspan::report {
 namespace {
@@ -14,9 +14,6 @@ using estimator::ErrorFacts;
 using estimator::ScoreFacts;
 
 std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-Json number(const std::optional<double>& value) { return value ? number(*value) : Json(); }
 
 Json head_of(const char* kind, const std::string& version) {
   return {{"headspan_version", version}, {"kind", kind}};
@@ -109,16 +106,6 @@ Json row_object(const PredictReport& report, Index i) {
     row["upper"] = number(report.upper[i]);
   }
   return row;
-}
-
-Json matrix_rows(const Matrix& matrix) {
-  Json rows = Json::array();
-  for (Index i = 0; i < matrix.rows(); ++i) {
-    Json row = Json::array();
-    for (Index j = 0; j < matrix.cols(); ++j) row.push_back(number(matrix(i, j)));
-    rows.push_back(std::move(row));
-  }
-  return rows;
 }
 
 Json heads_array(const estimator::InspectionFacts& facts) {

@@ -1,8 +1,8 @@
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "headspan/report/simulate_report.h"
+#include "report/json_values.h"
 
 namespace headspan::report {
 namespace {
@@ -10,12 +10,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 using ensemble::Part;
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 /// "rho" and "rho_standard_error".
 void put(Json& object, const std::string& name, const Part& part) {
   object[name] = number(part.value);
-  object[name + "_standard_error"] = part.standard_error ? number(*part.standard_error) : Json();
+  object[name + "_standard_error"] = number(part.standard_error);
 }
 
 Json law_object(const experiments::LawRow& row) {

@@ -1,16 +1,14 @@
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "headspan/report/verify_report.h"
+#include "report/json_values.h"
 
 namespace headspan::report {
 namespace {
 
 using experiments::ClaimFacts;
 using Json = nlohmann::ordered_json;
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 Json comparison_object(const experiments::Comparison& comparison) {
   return {{"what", comparison.what},
