@@ -128,14 +128,13 @@ void write_documents(const AuditReport& report, const AuditArguments& arguments)
 }
 
 void write_for_people(const AuditReport& report, const AuditArguments& arguments) {
-  const std::vector<Output> outputs = outputs_of(arguments);
-  if (std::any_of(outputs.begin(), outputs.end(), is_standard_output)) return;
-  const report::TerminalStyle style = terminal_style();
-  if (!arguments.explain.empty())
-    write_standard_output(
-        [&](std::ostream& out) { report::write_explanation(out, report, arguments.explain, style); });
-  else if (!arguments.quiet)
-    write_standard_output([&](std::ostream& out) { report::write_terminal(out, report, style); });
+  const bool explains = !arguments.explain.empty();
+  write_table(outputs_of(arguments), arguments.quiet && !explains, [&](std::ostream& out) {
+    if (explains)
+      report::write_explanation(out, report, arguments.explain, terminal_style());
+    else
+      report::write_terminal(out, report, terminal_style());
+  });
 }
 
 void print_problems(const AuditReport& report) {

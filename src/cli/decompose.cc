@@ -163,9 +163,8 @@ int run_decompose(const DecomposeArguments& arguments) {
   report.facts = ensemble::decompose_predictions(replicates, report.options);
   for (const Output& output : outputs)
     write_output(output, [&](std::ostream& out) { write_decompose_json(out, report, HEADSPAN_VERSION); });
-  if (!arguments.quiet && std::none_of(outputs.begin(), outputs.end(), is_standard_output))
-    write_standard_output(
-        [&](std::ostream& out) { write_decompose_terminal(out, report, terminal_style()); });
+  write_table(outputs, arguments.quiet,
+              [&](std::ostream& out) { write_decompose_terminal(out, report, terminal_style()); });
   return kDone;
 }
 

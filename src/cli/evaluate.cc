@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <ostream>
 
@@ -60,8 +59,8 @@ int run_evaluate(const EvaluateArguments& arguments) {
   report.question = question_of(a, input);
   for (const Output& output : outputs)
     write_output(output, [&](std::ostream& out) { write_evaluate_json(out, report, HEADSPAN_VERSION); });
-  if (!a.quiet && std::none_of(outputs.begin(), outputs.end(), is_standard_output))
-    write_standard_output([&](std::ostream& out) { write_evaluate_terminal(out, report, terminal_style()); });
+  write_table(outputs, a.quiet,
+              [&](std::ostream& out) { write_evaluate_terminal(out, report, terminal_style()); });
   return kDone;
 }
 

@@ -1,6 +1,5 @@
 #include "cli/fit.h"
 
-#include <algorithm>
 #include <memory>
 #include <ostream>
 
@@ -50,8 +49,8 @@ int run_fit(const FitArguments& arguments) {
   if (a.json)
     write_output({"--json", *a.json},
                  [&](std::ostream& out) { write_fit_json(out, report, HEADSPAN_VERSION); });
-  if (!a.quiet && std::none_of(outputs.begin(), outputs.end(), is_standard_output))
-    write_standard_output([&](std::ostream& out) { write_fit_terminal(out, report, terminal_style()); });
+  write_table(outputs, a.quiet,
+              [&](std::ostream& out) { write_fit_terminal(out, report, terminal_style()); });
   return kDone;
 }
 

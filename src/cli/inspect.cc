@@ -1,6 +1,5 @@
 #include "cli/inspect.h"
 
-#include <algorithm>
 #include <memory>
 #include <ostream>
 
@@ -41,8 +40,8 @@ int run_inspect(const InspectArguments& a) {
   const report::InspectReport report{a.model, inspect(estimator::load_model(a.model))};
   for (const Output& output : outputs)
     write_output(output, [&](std::ostream& out) { write_inspect_json(out, report, HEADSPAN_VERSION); });
-  if (!a.quiet && std::none_of(outputs.begin(), outputs.end(), is_standard_output))
-    write_standard_output([&](std::ostream& out) { write_inspect_terminal(out, report, terminal_style()); });
+  write_table(outputs, a.quiet,
+              [&](std::ostream& out) { write_inspect_terminal(out, report, terminal_style()); });
   return kDone;
 }
 

@@ -124,8 +124,8 @@ int run_nw(const NwArguments& arguments) {
   estimate_points(arguments, rows, report);
   for (const Output& output : outputs)
     write_output(output, [&](std::ostream& out) { write_nw_json(out, report, HEADSPAN_VERSION); });
-  if (!arguments.quiet && std::none_of(outputs.begin(), outputs.end(), is_standard_output))
-    write_standard_output([&](std::ostream& out) { write_nw_terminal(out, report, terminal_style()); });
+  write_table(outputs, arguments.quiet,
+              [&](std::ostream& out) { write_nw_terminal(out, report, terminal_style()); });
   const std::int64_t n_without = n_without_estimate(report);
   if (n_without == 0) return kDone;
   fmt::print(stderr,

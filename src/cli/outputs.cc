@@ -137,4 +137,9 @@ void write_standard_output(const Writer& write) {
     throw OutputError(fmt::format("standard output: cannot be written: {}", std::strerror(buffer.error())));
 }
 
+void write_table(const std::vector<Output>& outputs, bool quiet, const Writer& write) {
+  if (!quiet && std::none_of(outputs.begin(), outputs.end(), is_standard_output))
+    write_standard_output(write);
+}
+
 }  // namespace headspan::cli

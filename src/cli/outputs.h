@@ -28,4 +28,7 @@ void write_output(const Output& output, const Writer& write);
 /// Writes to standard output. A reader that went away is no error; anything else throws OutputError.
 void write_standard_output(const Writer& write);
 
+/// The same of what is for people, unless they asked for quiet or a document has standard output to itself.
+void write_table(const std::vector<Output>& outputs, bool quiet, const Writer& write);
+
 }  // namespace headspan::cli

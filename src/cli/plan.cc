@@ -1,6 +1,5 @@
 #include "cli/plan.h"
 
-#include <algorithm>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -33,8 +32,8 @@ int run_law(const PlanArguments& arguments) {
   report.scaling = plan::scaling(law, static_cast<double>(report.rules.budget));
   for (const Output& output : outputs)
     write_output(output, [&](std::ostream& out) { write_plan_json(out, report, HEADSPAN_VERSION); });
-  if (!arguments.quiet && std::none_of(outputs.begin(), outputs.end(), is_standard_output))
-    write_standard_output([&](std::ostream& out) { write_plan_terminal(out, report, terminal_style()); });
+  write_table(outputs, arguments.quiet,
+              [&](std::ostream& out) { write_plan_terminal(out, report, terminal_style()); });
   return kDone;
 }
 

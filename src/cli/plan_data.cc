@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ostream>
 #include <utility>
 
@@ -83,8 +82,8 @@ int run_plan_data(const PlanArguments& arguments) {
   fill(arguments, rows, report);
   for (const Output& output : outputs)
     write_output(output, [&](std::ostream& out) { write_pilot_json(out, report, HEADSPAN_VERSION); });
-  if (!arguments.quiet && std::none_of(outputs.begin(), outputs.end(), is_standard_output))
-    write_standard_output([&](std::ostream& out) { write_pilot_terminal(out, report, terminal_style()); });
+  write_table(outputs, arguments.quiet,
+              [&](std::ostream& out) { write_pilot_terminal(out, report, terminal_style()); });
   return kDone;
 }
 

@@ -1,6 +1,5 @@
 #include "cli/plan_model.h"
 
-#include <algorithm>
 #include <ostream>
 
 #include "cli/exit_code.h"
@@ -34,9 +33,8 @@ int run_plan_model(const PlanArguments& arguments) {
   report.pairs = plan::attention_costs(report.size, report.rules);
   for (const Output& output : outputs)
     write_output(output, [&](std::ostream& out) { write_model_cost_json(out, report, HEADSPAN_VERSION); });
-  if (!arguments.quiet && std::none_of(outputs.begin(), outputs.end(), is_standard_output))
-    write_standard_output(
-        [&](std::ostream& out) { write_model_cost_terminal(out, report, terminal_style()); });
+  write_table(outputs, arguments.quiet,
+              [&](std::ostream& out) { write_model_cost_terminal(out, report, terminal_style()); });
   return kDone;
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <ostream>
@@ -99,8 +98,8 @@ int run_predict(const PredictArguments& a) {
       else
         write_predict_json(out, report, HEADSPAN_VERSION);
     });
-  if (!a.quiet && std::none_of(outputs.begin(), outputs.end(), is_standard_output))
-    write_standard_output([&](std::ostream& out) { write_predict_terminal(out, report, terminal_style()); });
+  write_table(outputs, a.quiet,
+              [&](std::ostream& out) { write_predict_terminal(out, report, terminal_style()); });
   return kDone;
 }
 

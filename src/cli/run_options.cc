@@ -11,9 +11,9 @@ namespace {
 
 constexpr int kMostThreads = 4096;
 
-}  // namespace
-
-std::string whole_number(const std::string& text) {
+// Empty where `text` is a seed, otherwise what is wrong. The parser alone would wrap -1 round, and hold at
+// the largest number from there on.
+std::string complaint_of_seed(const std::string& text) {
   std::uint64_t number = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
@@ -21,8 +21,10 @@ std::string whole_number(const std::string& text) {
   return error == std::errc() && rest == end ? "" : text + " is not a whole number from 0 on";
 }
 
+}  // namespace
+
 void declare_seed(CLI::App& command, std::uint64_t& seed, const std::string& text, const std::string& group) {
-  command.add_option("--seed", seed, text + " [0]")->check(whole_number)->type_name("N")->group(group);
+  command.add_option("--seed", seed, text + " [0]")->check(complaint_of_seed)->type_name("N")->group(group);
 }
 
 void declare_threads(CLI::App& command, int& n_threads, const std::string& group) {

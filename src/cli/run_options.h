@@ -7,10 +7,6 @@
 
 namespace headspan::cli {
 
-/// Empty where `text` is a whole number from 0 to 2^64 - 1, otherwise what is wrong: for options without a
-/// sign, which the parser would wrap round from -1, and hold at the largest number from there on.
-std::string whole_number(const std::string& text);
-
 /// Declares --seed; `text` says what is random. Other words than whole numbers from 0 on are refused.
 void declare_seed(CLI::App& command, std::uint64_t& seed, const std::string& text, const std::string& group);
 

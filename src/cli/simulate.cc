@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <ostream>
 
@@ -49,9 +48,8 @@ int run_simulation(const RunArguments& arguments,
   for (const Output& output : outputs)
     write_output(output,
                  [&](std::ostream& out) { report::write_simulate_json(out, facts, HEADSPAN_VERSION); });
-  if (!arguments.quiet && std::none_of(outputs.begin(), outputs.end(), is_standard_output))
-    write_standard_output(
-        [&](std::ostream& out) { report::write_simulate_terminal(out, facts, terminal_style()); });
+  write_table(outputs, arguments.quiet,
+              [&](std::ostream& out) { report::write_simulate_terminal(out, facts, terminal_style()); });
   return kDone;
 }
 

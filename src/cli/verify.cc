@@ -98,9 +98,8 @@ int run_verify(const VerifyArguments& arguments) {
   }
   for (const Output& output : outputs)
     write_output(output, [&](std::ostream& out) { report::write_verify_json(out, found, HEADSPAN_VERSION); });
-  if (!arguments.quiet && std::none_of(outputs.begin(), outputs.end(), is_standard_output))
-    write_standard_output(
-        [&](std::ostream& out) { report::write_verify_terminal(out, found, terminal_style()); });
+  write_table(outputs, arguments.quiet,
+              [&](std::ostream& out) { report::write_verify_terminal(out, found, terminal_style()); });
   return exit_code(found.claims);
 }
 
