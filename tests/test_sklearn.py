@@ -377,13 +377,14 @@ def test_classes_of_wine() -> None:
 def test_progress_is_printed_when_asked_for(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    x, y = friedman(700, 11)
+    # Long enough for the checks of progress, 50 ms apart, on a fast machine too.
+    x, y = friedman(20000, 11)
     MultiHeadNWRegressor(**LIGHT).fit(x[:40], y[:40])
     assert capsys.readouterr().out == ""
     monkeypatch.setattr("headspan._estimator._SECONDS_BETWEEN_LINES", 0.0)
     MultiHeadNWRegressor(**LIGHT, n_folds=0, verbose=1).fit(x, y)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("[MultiHeadNWRegressor] fitting 700 rows of 5 columns")
+    assert lines[0].startswith("[MultiHeadNWRegressor] fitting 20000 rows of 5 columns")
     assert lines[-1].startswith("[MultiHeadNWRegressor] ") and "evaluations in" in lines[-1]
 
 
