@@ -233,7 +233,8 @@ void add_folds(const Search& search, const AutoResult& found, std::vector<Tried>
 
 /// The rows that choose: all of a small table.
 Model selection_model(const Model& model, const AutoOptions& options) {
-  const View some(model, sampled_rows(model.target.size(), options.select_rows, options.seed));
+  const View some(model, sampled_rows(model.target.size(), options.select_rows,
+                                      RandomStream(options.seed, kSampleStream)));
   Model out = model;
   out.keys = some.x;
   out.target = some.y;

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "estimator/prepare.h"
 #include "headspan/estimator/encoding.h"
 #include "headspan/numeric/error.h"
 
@@ -168,10 +169,6 @@ EncodedRows encode(const Encoding& encoding, const Table& table, const std::vect
   return out;
 }
 
-std::vector<Index> all_rows(const Table& table) {
-  std::vector<Index> rows(table.lines.size());
-  std::iota(rows.begin(), rows.end(), Index{0});
-  return rows;
-}
+std::vector<Index> all_rows(const Table& table) { return all_rows(std::ssize(table.lines)); }
 
 }  // namespace headspan::estimator

@@ -1,8 +1,8 @@
 #include "estimator/folds.h"
 
 #include <algorithm>
-#include <numeric>
 
+#include "estimator/prepare.h"
 #include "headspan/numeric/random.h"
 
 namespace headspan::estimator {
@@ -13,8 +13,7 @@ constexpr std::uint64_t kFoldSeed = 0x666f6c64;  // "fold": folds do not follow 
 }  // namespace
 
 std::vector<Index> folds(Index n, Index n_folds, std::uint64_t seed) {
-  std::vector<Index> order(static_cast<std::size_t>(n)), out(order.size());
-  std::iota(order.begin(), order.end(), Index{0});
+  std::vector<Index> order = all_rows(n), out(order.size());
   RandomStream random(seed ^ kFoldSeed, 0);
   for (Index i = n - 1; i > 0; --i) {
     const Index j = static_cast<Index>(random.uniform() * static_cast<double>(i + 1));

@@ -27,7 +27,7 @@ struct LearningRows {
 LearningRows learning_rows(const SmoothedRows& rows, const Learning& learning, Index head_dim) {
   const Index n = rows.x.rows();
   if (n <= learning.most_rows) return {rows.x, rows.frequency, all_rows(n), 1.0};
-  std::vector<Index> chosen = sampled_rows(n, learning.most_rows, learning.seed);
+  std::vector<Index> chosen = sampled_rows(n, learning.most_rows, RandomStream(learning.seed, kSampleStream));
   // The best bandwidth of k dimensions falls as n^(-1/(4+k)).
   const double ratio = static_cast<double>(n) / static_cast<double>(learning.most_rows);
   const double scale = std::pow(ratio, 1.0 / (4.0 + static_cast<double>(head_dim)));

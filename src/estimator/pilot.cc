@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "estimator/pilot_heads.h"
+#include "estimator/prepare.h"
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/random.h"
 
@@ -42,21 +42,6 @@ std::vector<plan::Pair> spread(const std::vector<plan::Pair>& pairs, Index most)
     if (out.empty() || next->head_dim > out.back().head_dim) out.push_back(*next);
   }
   return out;
-}
-
-/// The first `most` places of a random order, ascending.
-std::vector<Index> drawn_rows(Index n, Index most, std::uint64_t seed) {
-  std::vector<Index> rows(static_cast<std::size_t>(n));
-  std::iota(rows.begin(), rows.end(), Index{0});
-  if (n <= most) return rows;
-  RandomStream random(seed, kRowStream);
-  for (Index i = 0; i < most; ++i) {
-    const auto step = static_cast<Index>(random.uniform() * static_cast<double>(n - i));
-    std::swap(rows[static_cast<std::size_t>(i)], rows[static_cast<std::size_t>(i + step)]);
-  }
-  rows.resize(static_cast<std::size_t>(most));
-  std::sort(rows.begin(), rows.end());
-  return rows;
 }
 
 PilotCell measured_cell(const Matrix& x, VectorView y, const Matrix& frames, Index head_dim,
@@ -141,7 +126,8 @@ Pilot run_pilot(MatrixView x, VectorView y, const plan::PairRules& rules, const 
   plan::PairRules bounded = rules;
   bounded.d_model = std::min(rules.d_model.value_or(out.d), out.d);
   const std::vector<plan::Pair> pairs = spread(plan::admissible_pairs(bounded), options.n_dimensions);
-  const std::vector<Index> rows = drawn_rows(out.n, options.most_rows, options.seed);
+  const std::vector<Index> rows =
+      sampled_rows(out.n, options.most_rows, RandomStream(options.seed, kRowStream));
   out.n_used = static_cast<Index>(rows.size());
   const Matrix used = inputs.x(rows, Eigen::all);
   const Vector target = y(rows);

@@ -5,12 +5,9 @@
 #include <numeric>
 
 #include "estimator/standardise.h"
-#include "headspan/numeric/random.h"
 
 namespace headspan::estimator {
 namespace {
-
-constexpr std::uint64_t kSampleStream = 1u << 20;  // of the seed; low numbers are those of the heads
 
 double weighted_mean(VectorView values, VectorView frequency) {
   return frequency.dot(values) / frequency.sum();
@@ -59,10 +56,9 @@ std::vector<Index> all_rows(Index n) {
   return rows;
 }
 
-std::vector<Index> sampled_rows(Index n, Index count, std::uint64_t seed) {
+std::vector<Index> sampled_rows(Index n, Index count, RandomStream random) {
   std::vector<Index> rows = all_rows(n);
   if (n <= count) return rows;
-  RandomStream random(seed, kSampleStream);
   for (Index i = 0; i < count; ++i) {
     const Index j = i + static_cast<Index>(random.uniform() * static_cast<double>(n - i));
     std::swap(rows[static_cast<std::size_t>(i)], rows[static_cast<std::size_t>(j)]);

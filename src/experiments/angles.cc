@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -127,8 +126,7 @@ AngleFacts simulate_angles(const AngleOptions& options, const Progress& progress
     facts.rows.push_back(measured(points, static_cast<Index>(at), options));
     if (progress) progress(at + 1, options.degrees.size());
   }
-  const auto by_dial = [](const AngleRow& a, const AngleRow& b) { return a.law.dial < b.law.dial; };
-  const auto [least, most] = std::minmax_element(facts.rows.begin(), facts.rows.end(), by_dial);
+  const auto [least, most] = ends_of_dial(facts.rows);
   facts.trend = trend_between(least->law.rho, most->law.rho);
   return facts;
 }

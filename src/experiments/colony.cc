@@ -1,7 +1,5 @@
 #include "headspan/experiments/colony.h"
 
-#include <algorithm>
-
 #include "experiments/colony_search.h"
 #include "experiments/measure.h"
 #include "headspan/numeric/error.h"
@@ -93,8 +91,7 @@ ColonyFacts simulate_colony(const ColonyOptions& options, const Progress& progre
   std::vector<LawRow*> rows;
   for (ColonyRow& row : facts.rows) rows.push_back(&row.law);
   predict_falling(rows);
-  const auto by_dial = [](const ColonyRow& a, const ColonyRow& b) { return a.law.dial < b.law.dial; };
-  const auto [least, most] = std::minmax_element(facts.rows.begin(), facts.rows.end(), by_dial);
+  const auto [least, most] = ends_of_dial(facts.rows);
   facts.trend = trend_between(least->law.rho, most->law.rho);
   facts.estimate_trend = trend_between(least->estimate_correlation, most->estimate_correlation);
   return facts;

@@ -101,8 +101,7 @@ ForestFacts simulate_forest(const ForestOptions& options, const Progress& progre
   std::vector<LawRow*> rows;
   for (ForestRow& row : facts.rows) rows.push_back(&row.law);
   predict_falling(rows);
-  const auto by_dial = [](const ForestRow& a, const ForestRow& b) { return a.law.dial < b.law.dial; };
-  const auto [least, most] = std::minmax_element(facts.rows.begin(), facts.rows.end(), by_dial);
+  const auto [least, most] = ends_of_dial(facts.rows);
   facts.trend = trend_between(least->law.rho, most->law.rho);
   return facts;
 }

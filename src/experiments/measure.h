@@ -1,6 +1,7 @@
 #pragma once
 // From errors of many replicates to a row of the law.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -38,6 +39,13 @@ void predict(LawRow& row, double rho);
 /// The fit to the measured rho, weighted by their squared standard errors, that never rises with the dial,
 /// put into every row as its prediction (pool adjacent violators).
 void predict_falling(const std::vector<LawRow*>& rows);
+
+/// The rows of the smallest and the greatest dial.
+template <class Row>
+auto ends_of_dial(const std::vector<Row>& rows) {
+  return std::minmax_element(rows.begin(), rows.end(),
+                             [](const Row& a, const Row& b) { return a.law.dial < b.law.dial; });
+}
 
 /// From the row of the smallest dial to that of the greatest.
 Trend trend_between(const Part& smallest, const Part& greatest);
