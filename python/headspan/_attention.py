@@ -23,7 +23,8 @@ class Attention:
     output: FloatArray
     """Like query, with value_dim in place of head_dim; 0 for a query that sees no key."""
     n_eff: NDArray[np.float64] | None
-    """[batch, n_heads, m] 1 / sum_j w_j^2, 0 for a query that sees no key; None unless asked for."""
+    """[batch, n_heads, m] (sum_j w_j)^2 / sum_j w_j^2, where only a sink leaves the first sum short of one; 0 for a query
+    that sees no key; None unless asked for."""
     log_normaliser: NDArray[np.float64] | None
     """[batch, n_heads, m] log sum_j exp(score_j), sinks included, -inf for no key; None unless asked for."""
     scores: FloatArray | None
@@ -146,9 +147,9 @@ def weight_covariance(
     Result [batch, m, n_heads, n_heads] float64, or [batch, n_heads, n_heads] with average, the mean over the queries;
     without batch for [m, head_dim] inputs. noise_variance: s2, one number or [n]; 1 unless given. centred: less the
     variance of the grand mean, 1 / sum_i 1/s2_i over the visible keys, which no weights can decorrelate; NaN where a
-    sink leaves the weights short of one. All else as in attention.
+    sink or no visible key leaves the weights short of one. All else as in attention.
 
-    Raises as attention does, and ValueError on noise variances that are negative or not finite.
+    Raises as attention does, and ValueError on noise variances that are not positive and finite.
     """
     limit = _arrays.thread_count(threads)
     call = _Call(query, key, None, past_key, None, n_heads, n_kv_heads)

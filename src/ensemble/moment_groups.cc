@@ -14,7 +14,7 @@ namespace {
 // most.
 constexpr Index kEntries = 4'000'000, kFewestGroups = 20, kMostGroups = 1000;
 // Points of a group that are looked at together.
-constexpr Index kPointsPerBlock = 4096;
+constexpr Index kPointsPerSum = 4096;
 
 std::vector<Index> shuffled(Index n, std::uint64_t seed) {
   std::vector<Index> order(static_cast<std::size_t>(n));
@@ -74,8 +74,8 @@ std::vector<MomentSums> group_moments(const Replicates& replicates, std::uint64_
   parallel_for(n_groups, [&](Index g) {
     MomentSums& group = groups[static_cast<std::size_t>(g)];
     const Index end = (g + 1) * n / n_groups;
-    for (Index start = g * n / n_groups; start < end; start += kPointsPerBlock) {
-      const Index stop = std::min(start + kPointsPerBlock, end);
+    for (Index start = g * n / n_groups; start < end; start += kPointsPerSum) {
+      const Index stop = std::min(start + kPointsPerSum, end);
       add_points(replicates, {order.begin() + start, order.begin() + stop}, group);
     }
     make_symmetric(group.errors);

@@ -7,6 +7,10 @@
 
 namespace headspan::experiments {
 
+/// Bound on the rounding of sums of some hundred terms of size one.
+inline constexpr double kRounding = 1e-12;
+inline constexpr double kUnitRoundoff = 0x1p-53;
+
 std::vector<Claim> attention_claims();      // one head is a Nadaraya-Watson estimator
 std::vector<Claim> decomposition_claims();  // bias, variance and covariance
 std::vector<Claim> angle_claims();          // principal angles and what chance gives

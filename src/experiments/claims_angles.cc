@@ -13,8 +13,6 @@
 namespace headspan::experiments {
 namespace {
 
-constexpr double kUnitRoundoff = 0x1p-53;
-
 Matrix frame_of(const Matrix& head) { return subspace::orthonormal_basis(head, kUnitRoundoff).frame; }
 
 // Columns: overlap O = |U_1 U_2^T|_F^2 of independent random subspaces, and its square.

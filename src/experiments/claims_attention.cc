@@ -14,9 +14,6 @@ namespace {
 
 using nw::KernelFunction;
 
-/// Bound on the rounding of a weighted mean of some dozen values of size one, with room to spare.
-constexpr double kRounding = 1e-12;
-
 // One query among keys and values, packed into the arguments of a formula: d, parameter, query [d], then each
 // key [d] with its value.
 struct Case {

@@ -13,9 +13,6 @@ namespace {
 
 using ensemble::LinkedMoments;
 
-/// Bound on the rounding of sums of some hundred terms of size one.
-constexpr double kRounding = 1e-12;
-
 // Predictions of any kind: here members that differ in mean and spread, at points that differ too.
 ensemble::Replicates random_predictions(const Trial& trial, Index n_members) {
   constexpr Index kReplicates = 7, kPoints = 5;

@@ -20,9 +20,6 @@
 namespace headspan::experiments {
 namespace {
 
-constexpr double kRounding = 1e-12;
-constexpr double kUnitRoundoff = 0x1p-53;
-
 Matrix random_covariance(RandomStream& random, Index n) {
   const Matrix root = random.normal_matrix(n, n + 1);
   return root * root.transpose();
@@ -263,14 +260,14 @@ constexpr double kFixedBias = 0.3;
 // off.
 Matrix errors_over_dials(const Trial& trial, const std::vector<double>& dials, std::vector<Vector>& terms) {
   constexpr Index kKeys = 100, kQueries = 20, kDraws = 100, kReplicates = 800, kMembers = 4;
-  constexpr double kBandwidth = 0.8;
+  constexpr double kHeadBandwidth = 0.8;
   RandomStream fixed = trial.stream(-1);
   const Matrix keys = fixed.normal_matrix(kKeys, 4), queries = fixed.normal_matrix(kQueries, 4);
   std::vector<std::vector<nw::Head>> ensembles;
   for (const double dial : dials) {
     std::vector<Matrix> projections;
     for (Index h = 0; h < kMembers; ++h) projections.push_back(turned_head(2, static_cast<double>(h) * dial));
-    ensembles.push_back(heads_of(projections, kBandwidth));
+    ensembles.push_back(heads_of(projections, kHeadBandwidth));
     ensemble::HeadMoments moments;
     moments.covariance = kernel_products(ensembles.back(), queries, keys);
     const ensemble::Decomposition parts = decompose(moments);

@@ -110,7 +110,14 @@ WeightSums weights_at(const Design& design, const Seen& keys, const Seen& querie
   return sums;
 }
 
-enum Column : Index { kVariance, kCovariance, kEnsemble, kSquaredBias, kDesign, kColumns };
+enum Column : Index {
+  kVarianceColumn,
+  kCovarianceColumn,
+  kEnsembleColumn,
+  kSquaredBiasColumn,
+  kDesignColumn,
+  kColumns
+};
 
 /// Means over the queries of one replicate, [grid, kColumns]. The product of the conditional biases of two
 /// training sets has the squared bias for its mean, half their squared difference the design variance.
@@ -127,16 +134,16 @@ Matrix replicate_means(const Design& design, Index replicate) {
       for (Index g = 0; g < means.rows(); ++g) {
         const double heads = static_cast<double>(design.heads_of(o.head_dims[static_cast<std::size_t>(g)]));
         const double total = sums.weights.row(g).squaredNorm();
-        means(g, kVariance) += 0.5 * share * o.noise_variance * sums.squares[g] / heads;
+        means(g, kVarianceColumn) += 0.5 * share * o.noise_variance * sums.squares[g] / heads;
         if (heads > 1.0)
-          means(g, kCovariance) +=
+          means(g, kCovarianceColumn) +=
               0.5 * share * o.noise_variance * (total - sums.squares[g]) / (heads * (heads - 1.0));
-        means(g, kEnsemble) += 0.5 * share * o.noise_variance * total / (heads * heads);
+        means(g, kEnsembleColumn) += 0.5 * share * o.noise_variance * total / (heads * heads);
         bias(g, set) = sums.weights.row(g).dot(keys[set].target) / heads - queries.target[p];
       }
     }
-    means.col(kSquaredBias) += share * bias.col(0).cwiseProduct(bias.col(1));
-    means.col(kDesign) += 0.5 * share * (bias.col(0) - bias.col(1)).cwiseAbs2();
+    means.col(kSquaredBiasColumn) += share * bias.col(0).cwiseProduct(bias.col(1));
+    means.col(kDesignColumn) += 0.5 * share * (bias.col(0) - bias.col(1)).cwiseAbs2();
   }
   return means;
 }
@@ -171,18 +178,21 @@ LatentRow row_of(const Design& design, MatrixView means, Index k) {
   row.law.dial = static_cast<double>(k);
   const double inverse = 1.0 / static_cast<double>(row.n_heads);
   row.law.inverse_members = inverse;
-  row.law.v = mean_of(means.col(kVariance));
-  row.law.ensemble_variance = mean_of(means.col(kEnsemble));
+  row.law.v = mean_of(means.col(kVarianceColumn));
+  row.law.ensemble_variance = mean_of(means.col(kEnsembleColumn));
   if (row.n_heads > 1)
-    row.law.rho = jackknifed(means, [](const Vector& m) { return m[kCovariance] / m[kVariance]; });
+    row.law.rho =
+        jackknifed(means, [](const Vector& m) { return m[kCovarianceColumn] / m[kVarianceColumn]; });
   else
     row.law.rho = {1.0, ensemble::Origin::exact, std::nullopt};
   row.law.law = jackknifed(means, [&](const Vector& m) {
-    return row.n_heads > 1 ? m[kCovariance] + (m[kVariance] - m[kCovariance]) * inverse : m[kVariance];
+    return row.n_heads > 1 ? m[kCovarianceColumn] + (m[kVarianceColumn] - m[kCovarianceColumn]) * inverse
+                           : m[kVarianceColumn];
   });
-  row.squared_bias = mean_of(means.col(kSquaredBias));
-  row.design_variance = mean_of(means.col(kDesign));
-  row.mse = jackknifed(means, [](const Vector& m) { return m[kSquaredBias] + m[kDesign] + m[kEnsemble]; });
+  row.squared_bias = mean_of(means.col(kSquaredBiasColumn));
+  row.design_variance = mean_of(means.col(kDesignColumn));
+  row.mse = jackknifed(
+      means, [](const Vector& m) { return m[kSquaredBiasColumn] + m[kDesignColumn] + m[kEnsembleColumn]; });
   predict_row(design, row, k);
   return row;
 }

@@ -4,6 +4,7 @@
 
 #include <Eigen/SVD>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "headspan/numeric/error.h"

@@ -7,11 +7,13 @@
 
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/parallel.h"
+#include "nw/constants.h"
 
 namespace headspan::nw {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// No position, and no sum of two, overflows.
+constexpr Index kFarthest = Index{1} << 60;
 
 void check_shape(const char* name, const std::array<Index, 4>& have, const std::array<Index, 4>& want) {
   if (have == want) return;
@@ -71,6 +73,10 @@ void AttentionPlan<T>::check() const {
     throw ArgumentError(fmt::format("soft_cap: is {}, must be positive, or 0 for none", options.soft_cap));
   if (options.window_left < -1 || options.window_right < -1)
     throw ArgumentError("window: must be a number of keys, or -1 for no limit");
+  for (const Index distance : {options.window_left, options.window_right, options.query_offset})
+    if (std::abs(distance) > kFarthest)
+      throw ArgumentError(fmt::format("window, query_offset: {} is farther than {} keys; -1 is no limit",
+                                      distance, kFarthest));
   for (const Index keys : options.n_keys)
     if (keys < 0 || keys > n)
       throw ArgumentError(fmt::format("n_keys: is {}, must be from 0 to {}", keys, n));
@@ -82,7 +88,7 @@ KeyRange AttentionPlan<T>::range(Index batch, Index query) const {
   KeyRange range{0, options.n_keys.empty() ? n : options.n_keys[static_cast<std::size_t>(batch)]};
   if (options.causal) range.last = std::min(range.last, at + 1);
   if (options.window_right >= 0) range.last = std::min(range.last, at + options.window_right + 1);
-  if (options.window_left >= 0) range.first = std::max<Index>(0, at - options.window_left);
+  if (options.window_left >= 0) range.first = std::clamp<Index>(at - options.window_left, 0, n);
   range.last = std::max(range.last, range.first);
   return range;
 }
@@ -208,17 +214,17 @@ double score_of(const AttentionPlan<T>& plan, Index batch, Index head, Index que
 template <class T>
 AttentionRow row_of(const AttentionPlan<T>& plan, Index batch, Index head, Index query) {
   std::vector<double> scores(static_cast<std::size_t>(plan.n));
-  double top = plan.options.sinks.empty() ? -kInfinity : plan.options.sinks[static_cast<std::size_t>(head)];
+  const double sink =
+      plan.options.sinks.empty() ? -kInfinity : plan.options.sinks[static_cast<std::size_t>(head)];
+  double top = -kInfinity;
   for (Index key = 0; key < plan.n; ++key) {
     const double score = score_of(plan, batch, head, query, key, ScoreStage::weights);
     scores[static_cast<std::size_t>(key)] = score;
     top = std::isnan(score) || score > top ? score : top;
   }
-  AttentionRow row{Vector::Zero(plan.value_dim), kSeesNothing, 0.0};
+  AttentionRow row{Vector::Zero(plan.value_dim), sink, 0.0};
   if (top == -kInfinity) return row;
-  double sum =
-      plan.options.sinks.empty() ? 0.0 : std::exp(plan.options.sinks[static_cast<std::size_t>(head)] - top);
-  double squares = 0.0;
+  double sum = 0.0, squares = 0.0;
   for (Index key = 0; key < plan.n; ++key) {
     const double score = scores[static_cast<std::size_t>(key)];
     if (score == -kInfinity) continue;
@@ -229,8 +235,9 @@ AttentionRow row_of(const AttentionPlan<T>& plan, Index batch, Index head, Index
     for (Index j = 0; j < plan.value_dim; ++j)
       row.output[j] += w * double{value[j * plan.input.value.stride[3]]};
   }
-  row.output /= sum;
-  row.log_normaliser = std::log(sum) + top;
+  row.output /= sum + std::exp(sink - top);
+  row.log_normaliser =
+      sink > top ? sink + std::log1p(sum * std::exp(top - sink)) : top + std::log(sum + std::exp(sink - top));
   row.n_eff = sum * sum / squares;
   return row;
 }

@@ -6,9 +6,11 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/parallel.h"
+#include "headspan/numeric/random.h"
 #include "headspan/nw/covariance.h"
 #include "nw/attention_plan.h"
 #include "nw/definition.h"
@@ -21,6 +23,20 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 template <class S>
 std::array<Index, 4> dense(const std::array<Index, 4>& shape) {
   return {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1};
+}
+
+// sum_i s2_i w_h,i w_l,i from weights written out.
+template <class T>
+Matrix covariance_by_definition(const AttentionPlan<T>& plan, const Vector& s2, Index batch, Index query) {
+  Matrix w(plan.n_heads, plan.n);
+  for (Index h = 0; h < plan.n_heads; ++h) {
+    const AttentionRow row = row_of(plan, batch, h, query);
+    for (Index j = 0; j < plan.n; ++j)
+      w(h, j) = std::isinf(row.log_normaliser)
+                    ? 0.0
+                    : std::exp(score_of(plan, batch, h, query, j, ScoreStage::weights) - row.log_normaliser);
+  }
+  return w * s2.asDiagonal() * w.transpose();
 }
 
 // Random arrays of one call.
@@ -58,6 +74,19 @@ struct Call {
             span(log_normaliser, {batch, heads, m, 1}),
             span(n_eff, {batch, heads, m, 1}),
             {}};
+  }
+  void expect_covariance_as_defined(double tolerance) {
+    const AttentionInput<T> in = input();
+    Matrix got(batch * m, heads * heads);
+    attention_covariance(in, {options, {}, false, false}, AttentionOutput<T>{}, got.data());
+    const AttentionPlan<T> plan(in, options);
+    const Vector s2 = Vector::Ones(n);
+    for (Index b = 0; b < batch; ++b)
+      for (Index i = 0; i < m; ++i) {
+        const Matrix want = covariance_by_definition(plan, s2, b, i);
+        const Eigen::Map<const Matrix> have(got.row(b * m + i).data(), heads, heads);
+        ASSERT_LE((have - want).cwiseAbs().maxCoeff(), tolerance * want.maxCoeff()) << b << " " << i;
+      }
   }
   void expect_as_defined(double tolerance) {
     const AttentionInput<T> in = input();
@@ -136,6 +165,89 @@ TEST(Attention, EveryOptionIsItsDefinition) {
     single.expect_as_defined(1e-5);
     twice.expect_as_defined(1e-12);
   }
+}
+
+TEST(Attention, EveryHeadDimension) {
+  for (Index d = 1; d <= 130; ++d) {
+    SCOPED_TRACE(d);
+    Call<float> single;
+    Call<double> twice;
+    const auto run = [d](auto& call, double tolerance) {
+      call.batch = 1, call.heads = call.kv_heads = 1, call.m = 9, call.d = d;
+      call.fill();
+      call.expect_as_defined(tolerance);
+    };
+    run(single, 1e-5);
+    run(twice, 1e-12);
+  }
+}
+
+// Whatever the sizes and positions, queries before the first key and beyond the last among them.
+TEST(Attention, WindowsAtEveryPosition) {
+  RandomStream random(11, 0);
+  const auto below = [&](Index n) { return static_cast<Index>(random.uniform() * static_cast<double>(n)); };
+  for (int trial = 0; trial < 300; ++trial) {
+    SCOPED_TRACE(trial);
+    Call<double> call;
+    call.batch = 1, call.heads = 2, call.kv_heads = 1;
+    call.m = 1 + below(150), call.n = 1 + below(150), call.d = 1 + below(70), call.dv = 1;
+    call.options.window_left = below(40) - 1, call.options.window_right = below(40) - 1;
+    call.options.query_offset = below(300) - 150;
+    call.options.causal = random.uniform() < 0.5;
+    if (random.uniform() < 0.3) call.options.n_keys = {below(call.n + 1)};
+    call.fill();
+    call.expect_as_defined(1e-12);
+    call.expect_covariance_as_defined(1e-12);
+  }
+}
+
+TEST(Attention, PositionsBeyondAllNumbersAreRefused) {
+  Call<float> call;
+  call.fill();
+  call.options.query_offset = std::numeric_limits<Index>::max();
+  EXPECT_THROW(attention(call.input(), call.options, call.output()), ArgumentError);
+  call.options = {};
+  call.options.window_left = std::numeric_limits<Index>::max();
+  EXPECT_THROW(attention(call.input(), call.options, call.output()), ArgumentError);
+}
+
+// The least finite number is added, as padding often is; it hides nothing where all keys have it.
+TEST(Attention, TheLeastNumberHidesOnlyBesideOthers) {
+  const auto run = [](auto& call) {
+    using T = std::remove_reference_t<decltype(call.out(0, 0))>;
+    call.batch = 1, call.heads = call.kv_heads = 1, call.m = 3;
+    call.fill();
+    call.bias = RowMatrix<T>::Zero(call.m, call.n);
+    call.bias.row(0).setConstant(std::numeric_limits<T>::lowest());
+    call.bias.row(1).tail(call.n - 2).setConstant(std::numeric_limits<T>::lowest());
+    attention(call.input(), call.options, call.output());
+    EXPECT_NEAR(call.out(0, 0), call.v.col(0).mean(), 1e-5);
+    EXPECT_NEAR(call.n_eff(0, 0), static_cast<double>(call.n), 1e-6);
+    EXPECT_LE(call.n_eff(1, 0), 2.0);
+    EXPECT_GE(call.n_eff(1, 0), 1.0);
+  };
+  Call<float> single;
+  Call<double> twice;
+  run(single);
+  run(twice);
+}
+
+TEST(Attention, SinksLeaveTheEffectiveSizeAlone) {
+  Call<double> call;
+  call.batch = 1, call.heads = call.kv_heads = 1;
+  call.fill();
+  attention(call.input(), call.options, call.output());
+  const Matrix without = call.n_eff;
+  for (const double sink : {1.0, 60.0, 500.0, 1e5}) {
+    call.options.sinks = {sink};
+    attention(call.input(), call.options, call.output());
+    EXPECT_LT((call.n_eff - without).cwiseAbs().maxCoeff(), 1e-9) << sink;
+  }
+  EXPECT_EQ(call.out(0, 0), 0.0);
+  call.options.n_keys = {0};
+  attention(call.input(), call.options, call.output());
+  EXPECT_EQ(call.n_eff(0, 0), 0.0);
+  EXPECT_EQ(call.log_normaliser(0, 0), 1e5);
 }
 
 TEST(Attention, MasksHide) {
@@ -224,18 +336,6 @@ TEST(Attention, SameBitsForAnyNumberOfThreads) {
   EXPECT_TRUE(first == call.out);
 }
 
-// sum_i s2_i w_h,i w_l,i from weights written out.
-template <class T>
-Matrix covariance_by_definition(const AttentionPlan<T>& plan, const Vector& s2, Index batch, Index query) {
-  Matrix w(plan.n_heads, plan.n);
-  for (Index h = 0; h < plan.n_heads; ++h) {
-    const AttentionRow row = row_of(plan, batch, h, query);
-    for (Index j = 0; j < plan.n; ++j)
-      w(h, j) = std::exp(score_of(plan, batch, h, query, j, ScoreStage::weights) - row.log_normaliser);
-  }
-  return w * s2.asDiagonal() * w.transpose();
-}
-
 template <class T>
 void expect_covariance(const std::function<void(AttentionOptions&)>& set, bool unequal, double tolerance) {
   Call<T> call;
@@ -272,6 +372,32 @@ TEST(Covariance, IsItsDefinition) {
       expect_covariance<double>(variant.set, unequal, 1e-12);
     }
   }
+}
+
+TEST(Covariance, EveryHeadDimension) {
+  for (Index d = 1; d <= 130; ++d) {
+    SCOPED_TRACE(d);
+    Call<float> single;
+    Call<double> twice;
+    const auto run = [d](auto& call, double tolerance) {
+      call.batch = 1, call.heads = 2, call.kv_heads = 1, call.m = 9, call.d = d;
+      call.fill();
+      call.expect_covariance_as_defined(tolerance);
+    };
+    run(single, 1e-5);
+    run(twice, 1e-12);
+  }
+}
+
+TEST(Covariance, CentredIsUndefinedWhereNothingIsSeen) {
+  Call<double> call;
+  call.options.causal = true;
+  call.options.query_offset = -2;
+  call.fill();
+  Matrix centred(call.batch * call.m, call.heads * call.heads);
+  attention_covariance(call.input(), {call.options, {}, true, false}, {}, centred.data());
+  EXPECT_TRUE(std::isnan(centred(0, 0)));
+  EXPECT_TRUE(std::isfinite(centred(2, 0)));
 }
 
 TEST(Covariance, CentredLeavesOutTheGrandMean) {

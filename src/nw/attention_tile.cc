@@ -2,24 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
+
+#include "nw/constants.h"
 
 namespace headspan::nw {
 namespace {
 
-constexpr double kLog2E = std::numbers::log2e;
-constexpr double kLn2 = std::numbers::ln2;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Sums of values stay in working precision for this many keys, then go to double.
 constexpr Index kKeysBeforeHandOver = 8192;
 
 }  // namespace
 
 template <class T>
-Index attention_block_keys(Index d) {
+Index attention_block_keys(Index d, Index n_blocks) {
   constexpr Index kBytes = 32 << 10, kMost = 256;
-  const Index fitting = kBytes / (d * static_cast<Index>(sizeof(T)));
-  return round_up(std::clamp<Index>(fitting, 2 * kPanel<T>, kMost), 2 * kPanel<T>);
+  const Index fitting = kBytes / (n_blocks * d * static_cast<Index>(sizeof(T)));
+  return round_up(std::clamp<Index>(fitting, 2 * kPanel<T>, kMost / n_blocks), 2 * kPanel<T>);
 }
 
 template <class T>
@@ -87,8 +85,11 @@ void AttentionTile<T>::hide_by_masks(const KeyBlock& block, Index q, T* row) {
     const T* from = bias.at(batch_, head_, first_ + q) + block.first * bias.stride[3];
     for (Index i = 0; i < block.n; ++i) {
       const T added = from[i * bias.stride[3]];
-      // -inf hides whatever the score is; NaN and +inf are for the definition to spread.
-      row[i] = added == kHidden ? kHidden : row[i] + added * static_cast<T>(kLog2E);
+      // -inf hides whatever the score is; NaN and +inf are for the definition to spread, and so is what only
+      // the change of base makes infinite.
+      row[i] = added == kHidden
+                   ? kHidden
+                   : row[i] + std::max(added * static_cast<T>(kLog2E), std::numeric_limits<T>::lowest());
     }
   }
   if (visible) {
@@ -193,8 +194,11 @@ bool AttentionTile<T>::any_odd_key_visible(Index q) const {
 template <class T>
 bool AttentionTile<T>::needs_definition(Index q) const {
   const auto at = static_cast<std::size_t>(q);
-  // A sink far above every score would overflow the sum that is relative to them.
-  return odd_[at] || !(total(q) < 1e30) || any_odd_key_visible(q);
+  // A sink far above every score would overflow the sum that is relative to them, and near the end of the
+  // numbers scores differ by their rounding alone.
+  constexpr double kEnd = double{std::numeric_limits<T>::lowest()} / 4.0;
+  const bool at_end = top_[at] < kEnd && top_[at] > -kInfinity;
+  return odd_[at] || at_end || !(total(q) < 1e30) || any_odd_key_visible(q);
 }
 
 template <class T>
@@ -207,7 +211,7 @@ void AttentionTile<T>::write(const AttentionOutput<T>& output, Index q) const {
     row = row_of(plan_, batch_, head_, first_ + q);
   } else if (sum > 0.0) {
     row.log_normaliser = std::log(sum) + kLn2 * top_[at];
-    row.n_eff = squares_[at] > 0.0 ? sum * sum / squares_[at] : 0.0;
+    row.n_eff = squares_[at] > 0.0 ? sum_[at] * sum_[at] / squares_[at] : 0.0;
   }
   if (output.log_normaliser) *output.log_normaliser.at(batch_, head_, first_ + q) = row.log_normaliser;
   if (output.n_eff) *output.n_eff.at(batch_, head_, first_ + q) = row.n_eff;
@@ -230,7 +234,7 @@ void AttentionTile<T>::finish(const AttentionOutput<T>& output) {
 
 template class AttentionTile<float>;
 template class AttentionTile<double>;
-template Index attention_block_keys<float>(Index);
-template Index attention_block_keys<double>(Index);
+template Index attention_block_keys<float>(Index, Index);
+template Index attention_block_keys<double>(Index, Index);
 
 }  // namespace headspan::nw

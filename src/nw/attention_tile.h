@@ -63,9 +63,10 @@ class AttentionTile {
 extern template class AttentionTile<float>;
 extern template class AttentionTile<double>;
 
-/// Keys of a block, and queries of a tile and of a task: functions of the sizes alone.
+/// Keys of a block, a multiple of two panels, where `n_blocks` of them share the first-level cache; and
+/// queries of a tile: functions of the sizes alone.
 template <class T>
-Index attention_block_keys(Index d);
+Index attention_block_keys(Index d, Index n_blocks = 1);
 inline constexpr Index kAttentionTile = 8 * kGroup;
 
 }  // namespace headspan::nw

@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "headspan/numeric/error.h"
 #include "nw/bandwidth_scores.h"
+#include "nw/constants.h"
 
 namespace headspan::nw {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Vector standardised(VectorView y, double& unit) {
   const Vector centred = y.array() - y.mean();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/math/tools/minima.hpp>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -12,11 +11,11 @@
 #include "headspan/numeric/random.h"
 #include "nw/bandwidth_objective.h"
 #include "nw/bandwidth_scores.h"
+#include "nw/constants.h"
 
 namespace headspan::nw {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kStep = 0.35;        // of the grid in log h: a factor of about sqrt 2
 constexpr Index kSampledRows = 1024;  // that starts are tried on, of twice as many or more
 // Criterion values closer than this are equal: relative, and absolute in units of the variance of y.

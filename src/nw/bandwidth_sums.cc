@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/parallel.h"
+#include "nw/constants.h"
 
 namespace headspan::nw {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr Index kRowsPerBlock = 16;
 // Below this, weights that underflow, or whose squares do, could be missed: 2^-500.
 constexpr double kSmallestSum = 0x1p-500;

@@ -35,16 +35,16 @@ TEST(CategoryValue, NamesAreTheirOwnInverse) {
   EXPECT_FALSE(category_kernel_named("gaussian"));
 }
 
-struct Sample {
+struct MixedSample {
   Matrix x;
   Vector y;
   Codes codes;
 };
 
 /// y depends on x and, by a jump, on the first category; the second is noise.
-Sample sample(Index n, std::uint64_t seed) {
+MixedSample sample(Index n, std::uint64_t seed) {
   RandomStream random(seed, 0);
-  Sample s{random.normal_matrix(n, 1), Vector(n), Codes(n, 2)};
+  MixedSample s{random.normal_matrix(n, 1), Vector(n), Codes(n, 2)};
   const double jump[] = {0.0, 3.0, -2.0};
   for (Index i = 0; i < n; ++i) {
     s.codes(i, 0) = static_cast<std::int32_t>(3.0 * random.uniform());
@@ -55,7 +55,7 @@ Sample sample(Index n, std::uint64_t seed) {
 }
 
 TEST(SmootherScores, CategoriesMultiplyTheWeights) {
-  const Sample s = sample(40, 1);
+  const MixedSample s = sample(40, 1);
   for (const KernelFunction function : {KernelFunction::gaussian, KernelFunction::biweight}) {
     const Kernel kernel{function, KernelShape::product};
     const Vector h{{0.8}}, lambda{{0.4, 0.3}};
@@ -79,7 +79,7 @@ TEST(SmootherScores, CategoriesMultiplyTheWeights) {
 }
 
 TEST(SmootherScores, CodesAreNames) {
-  const Sample s = sample(40, 2);
+  const MixedSample s = sample(40, 2);
   // Another permutation of an unordered column's codes; a stretched one of an ordered column's.
   Codes renamed = s.codes;
   const std::int32_t names[] = {70, -5, 12};
@@ -110,7 +110,7 @@ TEST(SmootherScores, CategoriesAloneAtTheEndsOfLambda) {
 }
 
 TEST(SelectBandwidth, CategoriesThatMatterAndThatDoNot) {
-  const Sample s = sample(200, 3);
+  const MixedSample s = sample(200, 3);
   for (const C kernel : {C::aitchison_aitken, C::li_racine, C::li_racine_ordered}) {
     const BandwidthSelection found = select_bandwidth(s.x, s.y, {}, {s.codes, {kernel, kernel}});
     EXPECT_LT(found.lambda[0], 0.1) << to_string(kernel);
@@ -129,7 +129,7 @@ TEST(SelectBandwidth, CategoriesThatMatterAndThatDoNot) {
 }
 
 TEST(SelectBandwidth, OneColumnOfCategories) {
-  const Sample s = sample(100, 4);
+  const MixedSample s = sample(100, 4);
   const BandwidthSelection found =
       select_bandwidth(Matrix(100, 0), s.y, {}, {s.codes.leftCols(1), {C::wang_van_ryzin}});
   EXPECT_LT(found.lambda[0], 0.2);
@@ -137,7 +137,7 @@ TEST(SelectBandwidth, OneColumnOfCategories) {
 }
 
 TEST(SelectBandwidth, RefusesBadCategories) {
-  const Sample s = sample(20, 5);
+  const MixedSample s = sample(20, 5);
   const Vector h = Vector::Ones(1);
   EXPECT_THROW(smoother_scores(s.x, s.y, {}, h, {s.codes, {C::li_racine}}, Vector{{0.1, 0.1}}),
                ArgumentError);

@@ -9,6 +9,7 @@
 #include "headspan/numeric/parallel.h"
 #include "nw/attention_plan.h"
 #include "nw/attention_tile.h"
+#include "nw/constants.h"
 #include "nw/variances.h"
 
 namespace headspan::nw {
@@ -21,7 +22,7 @@ template <class T>
 class CovarianceTask {
  public:
   CovarianceTask(const AttentionPlan<T>& plan, const CovarianceOptions& options)
-      : plan_(plan), options_(options), keys_(std::max(2 * kPanel<T>, attention_block_keys<T>(plan.d) / 2)) {
+      : plan_(plan), options_(options), keys_(attention_block_keys<T>(plan.d, 2)) {
     for (Index head = 0; head < plan.n_heads; ++head)
       tiles_.push_back(std::make_unique<AttentionTile<T>>(plan, kCovarianceTile, keys_));
     stacked_.resize(2 * plan.n_heads * keys_);
@@ -121,15 +122,15 @@ class CovarianceTask {
     return sum;
   }
 
-  // 1 / sum_i 1/s2_i over the keys that some head sees; a sink leaves weights short of one, and then it is no
-  // part of the covariance.
+  // 1 / sum_i 1/s2_i over the keys that some head sees; a sink, or no such key, leaves weights short of one,
+  // and then it is no part of the covariance.
   double grand_mean_variance(Index batch, Index query) const {
-    if (!plan_.options.sinks.empty()) return std::numeric_limits<double>::quiet_NaN();
+    if (!plan_.options.sinks.empty()) return kNaN;
     const KeyRange range = plan_.range(batch, query);
     double precision = 0.0;
     for (Index key = range.first; key < range.last; ++key)
       if (seen_by_some_head(batch, query, key)) precision += 1.0 / variance_of(options_.noise_variance, key);
-    return 1.0 / precision;
+    return precision > 0.0 ? 1.0 / precision : kNaN;
   }
 
   bool seen_by_some_head(Index batch, Index query, Index key) const {

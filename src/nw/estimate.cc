@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numbers>
 
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/parallel.h"
+#include "nw/constants.h"
 #include "nw/line.h"
 #include "nw/scoring.h"
 #include "nw/sums.h"
@@ -31,10 +30,6 @@ const char* to_string(PointStatus status) {
 }
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLn2 = std::numbers::ln2;
 
 template <class T>
 void check_finite(const char* name, const Eigen::Ref<const RowMatrix<T>>& rows) {

@@ -5,17 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/parallel.h"
+#include "nw/constants.h"
 #include "nw/scoring.h"
 #include "nw/variances.h"
 
 namespace headspan::nw {
 namespace {
 
-constexpr double kLog2E = std::numbers::log2e;
 constexpr Index kTile = 4 * kGroup;  // queries whose weights in every head stay in the second-level cache
 constexpr Index kBlockKeys = 128;
 

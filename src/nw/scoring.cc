@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "headspan/numeric/error.h"
+#include "nw/constants.h"
 
 namespace headspan::nw {
 namespace {
-
-constexpr double kLog2E = std::numbers::log2e;
 
 // Greatest |k|^2 + |q|^2, scaled, for which an expanded square keeps relative 1e-5 (float) or 1e-13 (double)
 // of a weight; and greatest scaled length for which scaling before subtracting does.

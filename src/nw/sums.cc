@@ -171,7 +171,7 @@ class ValueAccumulator {
   AlignedArray<T> data_;
 };
 
-constexpr Index kKeysBeforeHandOver = 4096;
+constexpr Index kKeysPerPartialSum = 4096;
 
 // Sums of one tile of queries, block of keys after block.
 template <class T>
@@ -206,7 +206,7 @@ class TileSums {
     weigh_tile(block_, shift_, sums_);
     values_.add(block_, work_.values, key);
     since_ += n;
-    if (since_ < kKeysBeforeHandOver) return;
+    if (since_ < kKeysPerPartialSum) return;
     values_.hand_over(sums_);
     since_ = 0;
   }

@@ -6,13 +6,10 @@
 #include <string>
 
 #include "headspan/numeric/error.h"
+#include "plan/published_law.h"
 
 namespace headspan::plan {
 namespace {
-
-LawOptions published(double n) {
-  return {ExponentialBias{1.0, 0.5}, FixedGrowth{log_growth(1.0)}, OrthogonalHeads{}, 1.0, n};
-}
 
 std::string message_of(const PairRules& rules) {
   try {

@@ -22,6 +22,8 @@ template <class... Cases>
 struct Overloaded : Cases... {
   using Cases::operator()...;
 };
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
 
 void require(bool holds, const char* argument, const char* rule, double value) {
   if (!holds) throw ArgumentError(fmt::format("{}: must be {}, it is {}", argument, rule, value));

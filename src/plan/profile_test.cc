@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "headspan/numeric/error.h"
+#include "plan/published_law.h"
 
 namespace headspan::plan {
 namespace {
@@ -20,10 +21,6 @@ MeasuredCurve curve(std::initializer_list<double> at, std::initializer_list<doub
   return {vector(at), vector(values), vector(errors)};
 }
 
-LawOptions published() {
-  return {ExponentialBias{1.0, 0.5}, FixedGrowth{log_growth(1.0)}, OrthogonalHeads{}, 1.0, 1e5};
-}
-
 TEST(ErrorLaw, GrowthIsTheVarianceOfOneDimension) {
   for (const double b : {0.3, 1.0, 2.0}) {
     const double v = std::pow(1 + b * b, 1.5) / (b * b * std::sqrt(3 + b * b));
@@ -33,7 +30,7 @@ TEST(ErrorLaw, GrowthIsTheVarianceOfOneDimension) {
 }
 
 TEST(ErrorLaw, FollowsItsFormula) {
-  LawOptions options = published();
+  LawOptions options = published(1e5);
   options.correlation = CommonCorrelation{0.2};
   options.noise = 0.7;
   const PairError error = ErrorLaw(options).at(6, 10);
@@ -48,7 +45,7 @@ TEST(ErrorLaw, FollowsItsFormula) {
 TEST(ErrorLaw, VarianceIsCappedAndOutOfRangeSaysSo) {
   // A thousand points, bandwidth 1/2, ten dimensions, one head: no average of the noise varies more than the
   // noise.
-  LawOptions options = published();
+  LawOptions options = published(1e5);
   options.growth = FixedGrowth{log_growth(0.5)};
   options.n = 1000;
   const ErrorLaw law(options);
@@ -64,7 +61,7 @@ TEST(ErrorLaw, VarianceIsCappedAndOutOfRangeSaysSo) {
 }
 
 TEST(ErrorLaw, BiasProfiles) {
-  LawOptions options = published();
+  LawOptions options = published(1e5);
   options.bias = PolynomialBias{2.0, 1.5};
   EXPECT_NEAR(ErrorLaw(options).at(4, 1).squared_bias, 0.25, 1e-15);
   options.bias = FiniteBias{3.0, 6.0};
@@ -80,7 +77,7 @@ TEST(ErrorLaw, BiasProfiles) {
 }
 
 TEST(ErrorLaw, FrameBoundIsTheLeastMeanOverlap) {
-  LawOptions options = published();
+  LawOptions options = published(1e5);
   options.correlation = FrameBound{64};
   const ErrorLaw law(options);
   EXPECT_EQ(law.at(8, 8).rho, 0.0);
@@ -91,7 +88,7 @@ TEST(ErrorLaw, FrameBoundIsTheLeastMeanOverlap) {
 }
 
 TEST(ErrorLaw, TheBestBandwidthIsBestAmongMany) {
-  LawOptions options = published();
+  LawOptions options = published(1e5);
   options.growth = BestBandwidth{1.0};
   options.n = 500;
   const PairError best = ErrorLaw(options).at(3, 4);
@@ -107,16 +104,16 @@ TEST(ErrorLaw, TheBestBandwidthIsBestAmongMany) {
 }
 
 TEST(ErrorLaw, HugeNumbersOfPointsDoNotOverflow) {
-  LawOptions options = published();
+  LawOptions options = published(1e5);
   options.n = 1e300;
   const PairError error = ErrorLaw(options).at(1000, 1);
   EXPECT_NEAR(std::log(error.variance), 1000 * std::log(2.0) / 2 - 300 * std::log(10.0), 1e-9);
-  EXPECT_EQ(ErrorLaw(published()).at(1e6, 1).variance, 1.0);
+  EXPECT_EQ(ErrorLaw(published(1e5)).at(1e6, 1).variance, 1.0);
 }
 
 TEST(ErrorLaw, RefusesWhatCannotBe) {
   const auto refused = [](auto change) {
-    LawOptions options = published();
+    LawOptions options = published(1e5);
     change(options);
     EXPECT_THROW(ErrorLaw{options}, ArgumentError);
   };
@@ -137,8 +134,8 @@ TEST(ErrorLaw, RefusesWhatCannotBe) {
   refused([](LawOptions& o) { o.correlation = curve({1, 2}, {0.5, 1.5}); });
   refused([](LawOptions& o) { o.growth = FixedGrowth{-0.1}; });
   refused([](LawOptions& o) { o.growth = BestBandwidth{kInf}; });
-  EXPECT_THROW(ErrorLaw(published()).at(0.5, 1), ArgumentError);
-  EXPECT_THROW(ErrorLaw(published()).at(2, 0), ArgumentError);
+  EXPECT_THROW(ErrorLaw(published(1e5)).at(0.5, 1), ArgumentError);
+  EXPECT_THROW(ErrorLaw(published(1e5)).at(2, 0), ArgumentError);
   EXPECT_THROW(log_growth(0.0), ArgumentError);
 }
 

@@ -190,7 +190,8 @@ std::optional<ClosedForm> closed_form(const ErrorLaw& law, double budget) {
 
 ContinuousPair continuous_optimum(const ErrorLaw& law, double budget) {
   check_budget(budget);
-  const auto [from, to] = reach(law, budget);
+  const std::pair<double, double> range = reach(law, budget);
+  const double from = range.first, to = range.second;
   const auto error = [&](double log_k) {
     const double k = std::clamp(std::exp(log_k), from, to);
     return law.excess(k, std::max(1.0, budget / k));

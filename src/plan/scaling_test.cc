@@ -5,13 +5,10 @@
 #include <cmath>
 
 #include "headspan/numeric/error.h"
+#include "plan/published_law.h"
 
 namespace headspan::plan {
 namespace {
-
-LawOptions published(double n) {
-  return {ExponentialBias{1.0, 0.5}, FixedGrowth{log_growth(1.0)}, OrthogonalHeads{}, 1.0, n};
-}
 
 double dimension(const LawOptions& options, double budget) {
   return closed_form(ErrorLaw(options), budget).value().pair.head_dim;

@@ -6,6 +6,8 @@
 #include <limits>
 #include <system_error>
 
+#include "table/csv_text.h"
+
 namespace headspan::table {
 namespace {
 
@@ -13,7 +15,6 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 // The parts of a decimal number without its sign.
 struct Parts {

@@ -9,6 +9,9 @@
 
 namespace headspan::table {
 
+/// Of ASCII letters alone, whatever the locale.
+inline char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
 /// Throws DataError at a line of `path`; `column` may be empty.
 [[noreturn]] void fail_at_line(const std::string& path, std::int64_t line, const std::string& column,
                                FileFault fault, const std::string& reason);

@@ -108,14 +108,14 @@ TEST_F(Npy, AnEmptyMatrixKeepsItsShape) {
   EXPECT_EQ(read.cols(), 5);
 }
 
-struct Defect {
+struct NpyDefect {
   const char* name;
   std::string bytes;
   FileFault fault;
   std::optional<std::uint64_t> offset;
 };
 
-std::vector<Defect> defects() {
+std::vector<NpyDefect> npy_defects() {
   const std::string good = header(dict("<f8", "(2, 3)"));
   const std::string data = elements<double>({1, 2, 3, 4, 5, 6});
   const std::uint64_t end = good.size() + data.size();
@@ -163,8 +163,8 @@ std::vector<Defect> defects() {
   };
 }
 
-TEST_F(Npy, EachDefectIsNamed) {
-  for (const Defect& defect : defects()) {
+TEST_F(Npy, EachNpyDefectIsNamed) {
+  for (const NpyDefect& defect : npy_defects()) {
     SCOPED_TRACE(defect.name);
     const std::string path = write(defect.bytes);
     try {

@@ -71,8 +71,9 @@ template <class T>
 struct AttentionOutput {
   TensorSpan<T> output;               ///< [batch, n_heads, m, value_dim]
   TensorSpan<double> log_normaliser;  ///< [batch, n_heads, m, 1] log sum_j exp(score), sink included
-  TensorSpan<double> n_eff;           ///< [batch, n_heads, m, 1] 1 / sum_j w_j^2
-  TensorSpan<T> scores;               ///< [batch, n_heads, m, n] at `stage`; hidden keys: -inf, as weights 0
+  TensorSpan<double>
+      n_eff;  ///< [batch, n_heads, m, 1] (sum_j w_j)^2 / sum_j w_j^2, the sum short of 1 by a sink alone
+  TensorSpan<T> scores;  ///< [batch, n_heads, m, n] at `stage`; hidden keys: -inf, as weights 0
 };
 
 /// output_i = sum_j softmax_j(score_ij) v_j, streamed over the keys in O((m + n) d) memory (scores only when
