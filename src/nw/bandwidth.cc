@@ -118,11 +118,7 @@ SmootherScores smoother_scores(MatrixView x, VectorView y, const Kernel& kernel,
   const Vector h = x.cols() > 0 ? every_bandwidth(bandwidth, x.cols()) : Vector();
   SmootherData data = smoother_data(kernel, x, h, y.array() - y.mean());
   data.categories = category_factors(categories, x.rows());
-  if (lambda.size() != std::ssize(data.categories))
-    throw ArgumentError(
-        fmt::format("lambda: has {} values for {} category columns", lambda.size(), data.categories.size()));
-  for (std::size_t k = 0; k < data.categories.size(); ++k)
-    set_lambda(data.categories[k], lambda[static_cast<Index>(k)]);
+  set_lambdas(data.categories, lambda);
   return scores_of(data, y);
 }
 

@@ -7,6 +7,7 @@
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/parallel.h"
 #include "nw/constants.h"
+#include "nw/log_weights.h"
 
 namespace headspan::nw {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 constexpr Index kRowsPerBlock = 16;
 // Below this, weights that underflow, or whose squares do, could be missed: 2^-500.
 constexpr double kSmallestSum = 0x1p-500;
-
-using Row = Eigen::ArrayXd;
 
 PairKernel pair_kernel(const Kernel& kernel) {
   const bool product = kernel.shape == KernelShape::product;
@@ -39,60 +38,20 @@ PairKernel pair_kernel(const Kernel& kernel) {
   throw ArgumentError("kernel function: not one of the enumeration");
 }
 
-/// Adds the logarithms of the kernels of numbers, of all points at point i.
-void add_log_kernels(const SmootherData& data, Index i, Row& row) {
-  const Matrix& columns = data.points.columns;
-  const KernelFunction function = data.kernel.function;
-  const bool product = data.kernel.shape == KernelShape::product && function != KernelFunction::gaussian;
-  const auto log_kernel = [&](double u) {
-    if (function == KernelFunction::gaussian) return -0.5 * u * u;
-    return function == KernelFunction::laplace ? -u : std::log(kernel_value(function, u));
-  };
-  Row squares = Row::Zero(row.size());
-  for (Index k = 0; k < columns.rows(); ++k) {
-    const double h = data.points.bandwidth[k];
-    const auto column = columns.row(k).transpose().array();
-    if (function == KernelFunction::softmax)
-      row += column * (columns(k, i) / h / h);
-    else if (product)
-      row += ((column - columns(k, i)).abs() / h).unaryExpr(log_kernel);
-    else
-      squares += ((column - columns(k, i)) / h).square();
-  }
-  if (!product && function != KernelFunction::softmax) row += squares.sqrt().unaryExpr(log_kernel);
+KeyColumns keys_of(const SmootherData& data) {
+  return {data.kernel, data.points.columns, data.points.bandwidth, data.categories};
 }
 
-/// Where log_value and slope of points i and j stand.
-std::size_t distance_of(const CategoryFactor& factor, Index i, Index j) {
-  const Index between = factor.level[static_cast<std::size_t>(i)] - factor.level[static_cast<std::size_t>(j)];
-  return std::min(static_cast<std::size_t>(std::abs(between)), factor.log_value.size() - 1);
-}
-
-/// Logarithms of the weights of all points at point i.
-void fill_row(const SmootherData& data, Index i, Row& row) {
-  row.setZero();
-  if (data.points.columns.rows() > 0) add_log_kernels(data, i, row);
-  for (const CategoryFactor& factor : data.categories) {
-    if (factor.log_value.empty()) continue;
-    for (Index j = 0; j < row.size(); ++j) row[j] += factor.log_value[distance_of(factor, i, j)];
-  }
-}
-
-/// Turns logarithms into weights relative to the largest one of another point, which is returned.
-double exponentiate(Row& row, Index i) {
-  row[i] = -kInfinity;
-  const double shift = row.maxCoeff();
-  if (shift == -kInfinity)
-    row.setZero();
-  else
-    row = (row - shift).exp();
-  return shift;
+/// Weights of all other points at point i, relative to the largest, whose logarithm is returned.
+double fill_row(const SmootherData& data, Index i, Row& row) {
+  const KeyColumns keys = keys_of(data);
+  fill_log_weights(keys, place_of_key(keys, i), row);
+  return exponentiate(row, i);
 }
 
 /// The sums of row i with weights relative to the largest.
 void sum_shifted_row(const SmootherData& data, Index i, Row& row, OtherSums& sums) {
-  fill_row(data, i, row);
-  sums.shift[i] = exponentiate(row, i);
+  sums.shift[i] = fill_row(data, i, row);
   sums.weight[i] = row.sum();
   sums.value[i] = (row * data.points.values.array()).sum();
   if (sums.square.size() > 0) sums.square[i] = row.square().sum();
@@ -121,7 +80,6 @@ Row scaled_differences(const SmootherData& data, Index i, Index k) {
 /// What row i, whose sums are relative to its own shift, contributes to derivatives: w_ij (p + q values_j).
 void fill_shifted_coefficients(const SmootherData& data, Index i, double p, double q, Row& row) {
   fill_row(data, i, row);
-  exponentiate(row, i);
   row *= p + q * data.points.values.array();
 }
 
@@ -146,8 +104,10 @@ void add_category_slopes(const SmootherData& data, Index i, const Row& row, Vect
   Index k = data.points.columns.rows();
   for (const CategoryFactor& factor : data.categories) {
     double sum = 0.0;
-    for (Index j = 0; j < row.size() && !factor.log_value.empty(); ++j)
-      sum += row[j] * factor.slope[distance_of(factor, i, j)];
+    const std::vector<Index>& level = factor.level;
+    for (std::size_t j = 0; j < level.size() && !factor.log_value.empty(); ++j)
+      sum += row[static_cast<Index>(j)] *
+             factor.slope[distance_of(factor, level[static_cast<std::size_t>(i)], level[j])];
     slopes[k++] += sum;
   }
 }

@@ -88,21 +88,26 @@ std::vector<CategoryFactor> category_factors(const Categories& categories, Index
   std::vector<CategoryFactor> factors;
   for (Index k = 0; k < c; ++k) {
     const auto codes = categories.codes.col(k);
-    std::vector<std::int32_t> levels(codes.begin(), codes.end());
-    std::sort(levels.begin(), levels.end());
-    levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
     CategoryFactor& factor = factors.emplace_back();
     factor.kernel = categories.kernels[static_cast<std::size_t>(k)];
-    factor.n_levels = std::ssize(levels);
-    for (const std::int32_t code : codes)
-      factor.level.push_back(std::lower_bound(levels.begin(), levels.end(), code) - levels.begin());
+    factor.codes.assign(codes.begin(), codes.end());
+    std::sort(factor.codes.begin(), factor.codes.end());
+    factor.codes.erase(std::unique(factor.codes.begin(), factor.codes.end()), factor.codes.end());
+    factor.n_levels = std::ssize(factor.codes);
+    for (const std::int32_t code : codes) factor.level.push_back(level_of(factor, code));
   }
   return factors;
 }
 
+Index level_of(const CategoryFactor& factor, std::int32_t code) {
+  const auto found = std::lower_bound(factor.codes.begin(), factor.codes.end(), code);
+  return found != factor.codes.end() && *found == code ? found - factor.codes.begin() : -1;
+}
+
 void set_lambda(CategoryFactor& factor, double lambda) {
   check_lambda(factor.kernel, factor.n_levels, lambda);
-  const Index distances = is_ordered(factor.kernel) ? factor.n_levels : std::min<Index>(2, factor.n_levels);
+  // A query may have a level that no key has: of one level too there is a value for another.
+  const Index distances = is_ordered(factor.kernel) ? factor.n_levels : 2;
   factor.log_value.clear();
   factor.slope.clear();
   const double step = factor.kernel == CategoryKernel::aitchison_aitken ? 1.0 / (1.0 - lambda) : 1.0;
@@ -110,6 +115,13 @@ void set_lambda(CategoryFactor& factor, double lambda) {
     factor.log_value.push_back(std::log(relative_value(factor.kernel, distance, factor.n_levels, lambda)));
     factor.slope.push_back(step * static_cast<double>(distance));
   }
+}
+
+void set_lambdas(std::vector<CategoryFactor>& factors, VectorView lambda) {
+  if (lambda.size() != std::ssize(factors))
+    throw ArgumentError(
+        fmt::format("lambda: has {} values for {} category columns", lambda.size(), factors.size()));
+  for (std::size_t k = 0; k < factors.size(); ++k) set_lambda(factors[k], lambda[static_cast<Index>(k)]);
 }
 
 }  // namespace headspan::nw

@@ -12,7 +12,8 @@ namespace headspan::nw {
 /// What became of one query.
 enum class PointStatus : unsigned char {
   ok,
-  no_neighbour,  ///< a compact kernel, and no key in reach: no estimate, output NaN
+  no_neighbour,  ///< a compact kernel (or categories, category.h), and no key in reach: no estimate, output
+                 ///< NaN
   nearest,       ///< the same, and the value of the nearest key was asked for instead
   no_other_key,  ///< leave-one-out, and no key but the query itself in reach: no estimate, output NaN
 };
