@@ -128,11 +128,12 @@ def test_predictions_after_reload_are_the_same(tmp_path: Path) -> None:
     assert again.read_bytes() == model.read_bytes()
 
 
-def test_predictions_are_those_of_the_format(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [("--trend",), ("--sharpen", "--combiner", "mean")], ids=["trend", "sharpened"])
+def test_predictions_are_those_of_the_format(tmp_path: Path, options: tuple[str, ...]) -> None:
     """docs/formats/model.md is enough to predict with numpy and the safetensors package."""
     safetensors = pytest.importorskip("safetensors.numpy")
     data = made(tmp_path)
-    model, _ = fit(tmp_path, data, "y", "--trend")
+    model, _ = fit(tmp_path, data, "y", *options)
     raw = model.read_bytes()
     tensors = safetensors.load(raw)
     header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
@@ -156,7 +157,10 @@ def test_predictions_are_those_of_the_format(tmp_path: Path) -> None:
         p = tensors[f"ensemble.0.head.{h}.projection"]
         distance = ((x[:, None, :] @ p.T - keys[None] @ p.T) ** 2).sum(-1)
         w = tensors["row.frequency"] * np.exp(-distance / 2)
-        sum_ += tensors[f"ensemble.0.head.{h}.numbers"][0] * (w @ tensors["ensemble.0.values"][:, h]) / w.sum(1)
+        output = (w @ tensors["ensemble.0.values"][:, h]) / w.sum(1)
+        if "--sharpen" in options:
+            output = output.clip(*tensors[f"ensemble.0.head.{h}.bounds"])
+        sum_ += tensors[f"ensemble.0.head.{h}.numbers"][0] * output
     mean, deviation = tensors["target.numbers"]
     have = [r["prediction"] for r in command.regression("predict", model, data)["rows"]]
     np.testing.assert_allclose(have, mean + deviation * weight * sum_, rtol=1e-10)
@@ -274,7 +278,7 @@ def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
     for name, damaged, words in (
         ("cut", whole[:-100], "truncated"),
         ("flipped", whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:], "checksum"),
-        ("newer", whole.replace(b'"format_version":"1"', b'"format_version":"9"'), "newer headspan"),
+        ("newer", whole.replace(b'"format_version":"2"', b'"format_version":"9"'), "newer headspan"),
         ("table", data.read_bytes(), "not safetensors"),
     ):
         other = tmp_path / f"{name}.headspan"

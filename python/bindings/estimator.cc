@@ -79,18 +79,21 @@ nb::dict state_of_recipe(const Recipe& recipe) {
   out["shrinkage"] = recipe.shrinkage;
   out["diversity_penalty"] = recipe.diversity_penalty;
   out["iterations"] = recipe.iterations;
+  out["sharpen"] = recipe.sharpen;
   return out;
 }
 
 Recipe recipe_from(const nb::dict& state) {
-  return {value_in<bool>(state, "trend"),
-          heads_named(value_in<std::string>(state, "heads")),
-          combiner_of(value_in<std::string>(state, "combiner")),
-          value_in<Index>(state, "n_heads"),
-          value_in<Index>(state, "head_dim"),
-          value_in<double>(state, "shrinkage"),
-          value_in<double>(state, "diversity_penalty"),
-          value_in<int>(state, "iterations")};
+  return {
+      value_in<bool>(state, "trend"),
+      heads_named(value_in<std::string>(state, "heads")),
+      combiner_of(value_in<std::string>(state, "combiner")),
+      value_in<Index>(state, "n_heads"),
+      value_in<Index>(state, "head_dim"),
+      value_in<double>(state, "shrinkage"),
+      value_in<double>(state, "diversity_penalty"),
+      value_in<int>(state, "iterations"),
+      state.contains("sharpen") && value_in<bool>(state, "sharpen")};  // pickles of older versions lack it
 }
 
 nb::dict state_of_head(const FittedHead& head) {
@@ -98,12 +101,18 @@ nb::dict state_of_head(const FittedHead& head) {
   out["projection"] = copied(head.projection);
   out["weight"] = head.weight;
   out["loneliest"] = head.loneliest;
+  out["lowest"] = head.lowest;
+  out["highest"] = head.highest;
   return out;
 }
 
 FittedHead head_from(const nb::dict& state) {
-  return {matrix_in(state, "projection"), value_in<double>(state, "weight"),
-          value_in<double>(state, "loneliest")};
+  FittedHead head{matrix_in(state, "projection"), value_in<double>(state, "weight"),
+                  value_in<double>(state, "loneliest")};
+  if (!state.contains("lowest")) return head;  // pickles of older versions lack what follows
+  head.lowest = value_in<double>(state, "lowest");
+  head.highest = value_in<double>(state, "highest");
+  return head;
 }
 
 nb::dict state_of_estimate(const MultiHead& estimate) {
@@ -290,6 +299,9 @@ void bind_options(nb::module_& module) {
       .def_prop_rw(
           "iterations", [](const FitOptions& o) { return o.recipe.iterations; },
           [](FitOptions& o, int value) { o.recipe.iterations = value; })
+      .def_prop_rw(
+          "sharpen", [](const FitOptions& o) { return o.recipe.sharpen; },
+          [](FitOptions& o, bool value) { o.recipe.sharpen = value; })
       .def_rw("seed", &FitOptions::seed)
       .def_rw("n_folds", &FitOptions::n_folds)
       .def_rw("learn_rows", &FitOptions::learn_rows);

@@ -478,6 +478,7 @@ class FitOptions:
     shrinkage: float
     diversity_penalty: float
     iterations: int
+    sharpen: bool
     seed: int
     n_folds: int
     learn_rows: int

@@ -134,6 +134,8 @@ class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
     "random", orthogonal blocks; "principal", blocks of principal components.
     combiner: "sum", every head smooths what those before it left over, times `shrinkage`; "mean"; "simplex",
     non-negative weights of sum one; "least_squares", shrunk towards equal weights.
+    sharpen: heads smooth values that hold a share of what they leave over, the share learned with the head: little
+    bias, as kernel ridge regression has, at the cost of the cube of the rows.
     n_heads, head_dim: how many, each of how many dimensions. trend: a linear trend (ridge) first.
     diversity_penalty: times the mean overlap of the heads' subspaces. iterations: evaluations of the leave-one-out
     error per learned head; few of them guard against learning noise.
@@ -162,6 +164,7 @@ class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
         shrinkage: float = 0.5,
         diversity_penalty: float = 0.0,
         iterations: int = 30,
+        sharpen: bool = False,
         n_folds: int = 5,
         learn_rows: int = 1500,
         random_state: int | np.random.RandomState | None = 0,
@@ -178,6 +181,7 @@ class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
         self.shrinkage = shrinkage
         self.diversity_penalty = diversity_penalty
         self.iterations = iterations
+        self.sharpen = sharpen
         self.n_folds = n_folds
         self.learn_rows = learn_rows
         self.random_state = random_state
@@ -289,6 +293,7 @@ class MultiHeadNWClassifier(ClassifierMixin, _MultiHead):
         shrinkage: float = 0.5,
         diversity_penalty: float = 0.0,
         iterations: int = 30,
+        sharpen: bool = False,
         learn_rows: int = 1500,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = None,
@@ -303,6 +308,7 @@ class MultiHeadNWClassifier(ClassifierMixin, _MultiHead):
         self.shrinkage = shrinkage
         self.diversity_penalty = diversity_penalty
         self.iterations = iterations
+        self.sharpen = sharpen
         self.learn_rows = learn_rows
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -353,6 +359,7 @@ _RECIPE: _Kinds = {
     "shrinkage": float,
     "diversity_penalty": float,
     "iterations": operator.index,
+    "sharpen": bool,
 }
 _WANTED = {str: "a word", operator.index: "an integer", bool: "True or False", float: "a number"}
 

@@ -22,7 +22,7 @@ struct RegressionArguments {
   std::optional<double> seconds;
   std::string effort = "medium";
   int n_threads = 0, inner_folds = 5;
-  bool trend = false, quiet = false;
+  bool trend = false, sharpen = false, quiet = false;
   std::uint64_t seed = 0;
   TableArguments table;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimator/sharpen.h"
+
 namespace headspan::estimator {
 namespace {
 
@@ -10,12 +12,29 @@ namespace {
 constexpr double kMostChains = 4.0;
 constexpr double kShareOfEffort = 0.2;  // for the chains of one candidate
 constexpr int kFewestIterations = 8;
+constexpr double kSharpUnits = 12.0;
+// Without derivatives a system costs a third; the grid of starts has sixteen.
+constexpr double kSharpSolveShare = 1.0 / 3.0, kSharpGridShare = 16.0 / 3.0;
+
+/// In the same units, by the clock: 500 rows' system, solved and derived, takes as long as kSharpUnits.
+double cost_of_sharp_head(const Recipe& recipe, Index n, double folds) {
+  const auto cube = [](double rows) { return kSharpUnits * std::pow(rows / 500.0, 3.0); };
+  const auto fit = [&](double rows) {
+    const double learned = cube(std::min(rows, static_cast<double>(kMostSharpLearningRows)));
+    return (static_cast<double>(evaluations_of(recipe)) + kSharpGridShare) * learned +
+           kSharpSolveShare * cube(rows);
+  };
+  const double all = static_cast<double>(n);
+  return folds * fit((1.0 - 1.0 / folds) * all) + fit(all);
+}
 
 double cost_of_one(const Recipe& recipe, Index n, Index p, const AutoOptions& options) {
   const auto rows = [&](double share) {
     return std::min(share * static_cast<double>(n), static_cast<double>(options.learn_rows));
   };
-  const double folds = options.n_folds, seen = rows(1.0 - 1.0 / folds), all = rows(1.0);
+  const double folds = options.n_folds;
+  if (recipe.sharpen) return static_cast<double>(recipe.n_heads) * cost_of_sharp_head(recipe, n, folds);
+  const double seen = rows(1.0 - 1.0 / folds), all = rows(1.0);
   const Index k = recipe.heads == HeadKind::diagonal ? p : std::min(recipe.head_dim, p);
   const double pairs = (folds * seen * seen + all * all) / (500.0 * 500.0);
   const double evaluations = static_cast<double>(recipe.n_heads) * evaluations_of(recipe);
@@ -31,6 +50,10 @@ Recipe together(HeadKind heads, Combiner combiner, Index head_dim, Index n_heads
   return {trend, heads, combiner, n_heads, head_dim, 0.5, diversity_penalty, 30};
 }
 
+Recipe sharp(HeadKind heads, Index head_dim, Index n_heads, int iterations, bool trend) {
+  return {trend, heads, Combiner::mean, n_heads, head_dim, 0.5, 0.0, iterations, true};
+}
+
 /// All of them, whatever the table. Many free entries and few evaluations go together: stopping early is what
 /// keeps learned heads from fitting noise.
 std::vector<Recipe> recipes(Index p) {
@@ -40,6 +63,10 @@ std::vector<Recipe> recipes(Index p) {
       together(random, mean, 1, 0, true),     // the trend alone
       together(random, mean, p, 1, false),    // one head, one bandwidth
       together(diagonal, mean, p, 1, false),  // one head, a bandwidth per input
+      sharp(random, p, 1, 15, false),
+      sharp(diagonal, p, 1, 30, false),
+      sharp(diagonal, p, 1, 10, true),
+      sharp(learned, p, 1, 8, false),
       stages(diagonal, p, 16, 0.3, 30, false),
       stages(learned, 4, 10, 0.5, 30, false),
       stages(learned, 3, 10, 0.3, 8, true),
@@ -61,7 +88,7 @@ bool same(const Recipe& a, const Recipe& b, Index p) {
   const bool diagonal = a.heads == HeadKind::diagonal && b.heads == HeadKind::diagonal;
   return a.trend == b.trend && a.combiner == b.combiner && a.n_heads == b.n_heads &&
          a.shrinkage == b.shrinkage && a.diversity_penalty == b.diversity_penalty &&
-         a.iterations == b.iterations && a.heads == b.heads &&
+         a.iterations == b.iterations && a.sharpen == b.sharpen && a.heads == b.heads &&
          (diagonal || std::min(a.head_dim, p) == std::min(b.head_dim, p));
 }
 
@@ -71,6 +98,7 @@ std::vector<Candidate> candidates_for(Index n, Index p, const AutoOptions& optio
   const Index n_choosing = std::min(n, options.select_rows);
   std::vector<Candidate> out;
   for (Recipe recipe : recipes(p)) {
+    if (recipe.sharpen && n > options.select_rows) continue;
     recipe.head_dim = std::min(recipe.head_dim, p);
     const auto known = [&](const Candidate& other) { return same(recipe, other.recipe, p); };
     if (std::any_of(out.begin(), out.end(), known)) continue;

@@ -185,8 +185,8 @@ TEST_F(ModelFile, EachDefectIsNamed) {
   save_model(path_, fitted(example(), Combiner::mean, false, 3));
   const std::string whole = bytes_of(path_);
   const std::vector<Defect> defects = {
-      {R"("format_version":"1")", R"("format_version":"2")", FileFault::unsupported, "use a newer headspan"},
-      {R"("format_version":"1")", R"("format_version":"x")", FileFault::malformed, "not a whole number"},
+      {R"("format_version":"2")", R"("format_version":"3")", FileFault::unsupported, "use a newer headspan"},
+      {R"("format_version":"2")", R"("format_version":"x")", FileFault::malformed, "not a whole number"},
       {R"("format_version")", R"("format_revisio")", FileFault::malformed, "format_version"},
       {"headspan.model", "headspan.other", FileFault::unsupported, "no model of headspan fit"},
       {"\"table\":", "\"tabel\":", FileFault::malformed, "table"},
@@ -212,6 +212,30 @@ TEST_F(ModelFile, EachDefectIsNamed) {
     }
     EXPECT_THROW(load_model(write(bytes)), CheckpointError) << "without a new checksum: " << defect.says;
   }
+}
+
+TEST_F(ModelFile, FormatOneKnowsNoSharpenedHeads) {
+  const TableModel model = fitted(example(), Combiner::mean, false, 3);
+  save_model(path_, model);
+  std::string bytes = bytes_of(path_);
+  replace(bytes, R"("format_version":"2")", R"("format_version":"1")");
+  const std::string key = R"(,\"sharpen\":false)";
+  std::size_t at = 0;
+  while ((at = bytes.find(key)) != std::string::npos) bytes.replace(at, key.size(), key.size(), ' ');
+  const TableModel read = load_model(write(sealed(bytes)));
+  EXPECT_FALSE(read.model.ensemble.estimates.front().recipe.sharpen);
+  EXPECT_EQ(read.model.ensemble.estimates.front().values, model.model.ensemble.estimates.front().values);
+}
+
+TEST_F(ModelFile, SharpenedHeadsComeBack) {
+  TableModel model = fitted(example(), Combiner::mean, false, 3);
+  model.model.ensemble.estimates.front().recipe.sharpen = true;
+  model.model.ensemble.estimates.front().heads[1].lowest = -1.5;
+  save_model(path_, model);
+  const MultiHead read = load_model(path_).model.ensemble.estimates.front();
+  EXPECT_TRUE(read.recipe.sharpen);
+  EXPECT_EQ(read.heads[1].lowest, -1.5);
+  EXPECT_EQ(read.heads[1].highest, std::numeric_limits<double>::infinity());
 }
 
 TEST_F(ModelFile, PlacesOutsideAreRefused) {

@@ -61,6 +61,7 @@ Json estimate_object(const MultiHead& estimate) {
           {"shrinkage", recipe.shrinkage},
           {"diversity_penalty", recipe.diversity_penalty},
           {"iterations", recipe.iterations},
+          {"sharpen", recipe.sharpen},
           {"n_fitted", estimate.heads.size()}};
 }
 
@@ -76,6 +77,7 @@ MultiHead estimate_of(const nlohmann::json& object, std::size_t& heads_left) {
   recipe.shrinkage = object.at("shrinkage");
   recipe.diversity_penalty = object.at("diversity_penalty");
   recipe.iterations = object.at("iterations");
+  recipe.sharpen = object.value("sharpen", false);  // format 1 has none
   const std::size_t n_heads = object.at("n_fitted");
   if (n_heads > heads_left) throw ArgumentError(fmt::format("{} heads, more than there are arrays", n_heads));
   heads_left -= n_heads;

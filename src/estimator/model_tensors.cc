@@ -111,6 +111,7 @@ void visit_estimate(Archive& archive, const std::string& prefix, MultiHeadType& 
     archive.matrix(name + ".projection", head.projection,
                    std::is_const_v<MultiHeadType> ? head.projection.rows() : kAny, q);
     visit_numbers(archive, name + ".numbers", head.weight, head.loneliest);
+    if (estimate.recipe.sharpen) visit_numbers(archive, name + ".bounds", head.lowest, head.highest);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "estimator/prepare.h"
+#include "estimator/sharpen.h"
 #include "estimator/trend.h"
 #include "headspan/estimator/combine.h"
 #include "headspan/estimator/heads.h"
@@ -14,6 +15,7 @@
 namespace headspan::estimator {
 namespace {
 
+constexpr double kBeyondTargets = 0.1;                // of their range, that a sharpened head may say
 constexpr std::uint64_t kBandwidthStream = 1u << 21;  // of the seed; low numbers are those of the heads
 
 /// The rows that heads are learned on.
@@ -22,16 +24,20 @@ struct LearningRows {
   Vector frequency;
   std::vector<Index> rows;
   double scale = 1.0;  // of a projection learned on them, for all rows
+  double ratio = 1.0;  // all rows per row of these
 };
 
-LearningRows learning_rows(const SmoothedRows& rows, const Learning& learning, Index head_dim) {
+LearningRows learning_rows(const SmoothedRows& rows, const Recipe& recipe, const Learning& learning) {
+  const Index head_dim = recipe.heads == HeadKind::diagonal ? rows.x.cols() : recipe.head_dim;
+  const Index most_rows =
+      recipe.sharpen ? std::min(learning.most_rows, kMostSharpLearningRows) : learning.most_rows;
   const Index n = rows.x.rows();
-  if (n <= learning.most_rows) return {rows.x, rows.frequency, all_rows(n), 1.0};
-  std::vector<Index> chosen = sampled_rows(n, learning.most_rows, RandomStream(learning.seed, kSampleStream));
+  if (n <= most_rows) return {rows.x, rows.frequency, all_rows(n)};
+  std::vector<Index> chosen = sampled_rows(n, most_rows, RandomStream(learning.seed, kSampleStream));
   // The best bandwidth of k dimensions falls as n^(-1/(4+k)).
-  const double ratio = static_cast<double>(n) / static_cast<double>(learning.most_rows);
+  const double ratio = static_cast<double>(n) / static_cast<double>(most_rows);
   const double scale = std::pow(ratio, 1.0 / (4.0 + static_cast<double>(head_dim)));
-  return {rows.x(chosen, Eigen::all), rows.frequency(chosen), std::move(chosen), scale};
+  return {rows.x(chosen, Eigen::all), rows.frequency(chosen), std::move(chosen), scale, ratio};
 }
 
 std::vector<Matrix> diagonal_heads(Index n_heads, Index p, double n, std::uint64_t seed) {
@@ -69,15 +75,15 @@ class Learner {
       : all_(rows),
         recipe_(recipe),
         how_{.relative_error = learning.relative_error, .n_eff = false},
-        rows_(learning_rows(rows, learning,
-                            recipe.heads == HeadKind::diagonal ? rows.x.cols() : recipe.head_dim)),
+        rows_(learning_rows(rows, recipe, learning)),
         starts_(starting_heads(rows_, recipe, learning.seed)) {}
 
   Index n_heads() const { return std::ssize(starts_); }
   Index n_evaluations() const { return n_evaluations_; }
 
-  /// Heads `first` .. `first` + `count` moved together, each of weight 1 / count.
-  std::vector<Matrix> learn(Index first, Index count, VectorView values) {
+  /// Heads `first` .. `first` + `count` moved together, each of weight 1 / count; sharpened ones each alone.
+  std::vector<SharpHead> learn(Index first, Index count, VectorView values) {
+    if (recipe_.sharpen) return learn_sharp(first, count, values(rows_.rows));
     std::vector<Matrix> start(starts_.begin() + first, starts_.begin() + first + count);
     const Vector weights = Vector::Constant(count, 1.0 / static_cast<double>(count));
     const Vector sampled = values(rows_.rows);
@@ -85,20 +91,47 @@ class Learner {
         learn_heads(rows_.x, sampled, rows_.frequency, std::move(start), weights,
                     {freedom_of(recipe_.heads), recipe_.diversity_penalty, evaluations_of(recipe_)});
     n_evaluations_ += learned.n_evaluations;
-    for (Matrix& projection : learned.projections) projection *= rows_.scale;
-    return std::move(learned.projections);
+    std::vector<SharpHead> heads;
+    for (Matrix& projection : learned.projections) heads.push_back({rows_.scale * projection, 0.0});
+    return heads;
   }
 
   /// [n] left-out predictions of one head, which becomes part of `estimate`.
-  Vector add(Matrix projection, double weight, VectorView values, MultiHead& estimate) {
-    const Smoothed smoothed = smooth_left_out(all_, projection, Matrix(values), how_);
+  Vector add(SharpHead head, double weight, VectorView values, MultiHead& estimate) {
+    const Smoothed smoothed = smooth_left_out(all_, head.projection, Matrix(values), how_);
     const Index h = std::ssize(estimate.heads);
-    estimate.heads.push_back({std::move(projection), weight, smoothed.log_normaliser.minCoeff()});
+    Vector left_out = smoothed.value.col(0);
+    FittedHead fitted{
+        .projection = head.projection, .weight = weight, .loneliest = smoothed.log_normaliser.minCoeff()};
     estimate.values.col(h) = values;
-    return smoothed.value.col(0);
+    if (recipe_.sharpen) {
+      const Sharpened sharpened = sharpen(all_, head, values);
+      const double slack = kBeyondTargets * (values.maxCoeff() - values.minCoeff());
+      fitted.lowest = values.minCoeff() - slack;
+      fitted.highest = values.maxCoeff() + slack;
+      estimate.values.col(h) = sharpened.values;
+      left_out = (values - sharpened.loo_residual).cwiseMax(fitted.lowest).cwiseMin(fitted.highest);
+    }
+    estimate.heads.push_back(std::move(fitted));
+    return left_out;
   }
 
  private:
+  std::vector<SharpHead> learn_sharp(Index first, Index count, const Vector& values) {
+    std::vector<SharpHead> heads;
+    for (Index h = first; h < first + count; ++h) {
+      LearnedSharpHead learned =
+          learn_sharp_head({rows_.x, rows_.frequency}, values, starts_[static_cast<std::size_t>(h)],
+                           freedom_of(recipe_.heads), evaluations_of(recipe_));
+      n_evaluations_ += learned.n_evaluations;
+      // The sharpness stands for the rows per unit of noise, as one over the penalty of a ridge regression
+      // does.
+      learned.head.sharpness *= rows_.ratio;
+      heads.push_back(std::move(learned.head));
+    }
+    return heads;
+  }
+
   SmoothedRows all_;
   const Recipe& recipe_;
   SmoothOptions how_;
@@ -110,7 +143,7 @@ class Learner {
 void fit_stages(Learner& learner, const Recipe& recipe, FittedMultiHead& fit) {
   for (Index h = 0; h < learner.n_heads(); ++h) {
     const Vector values = fit.loo_residual;
-    std::vector<Matrix> head = learner.learn(h, 1, values);
+    std::vector<SharpHead> head = learner.learn(h, 1, values);
     fit.loo_residual -=
         recipe.shrinkage * learner.add(std::move(head.front()), recipe.shrinkage, values, fit.estimate);
   }
@@ -119,7 +152,7 @@ void fit_stages(Learner& learner, const Recipe& recipe, FittedMultiHead& fit) {
 void fit_together(Learner& learner, const SmoothedRows& rows, const Recipe& recipe, FittedMultiHead& fit) {
   const Index n_heads = learner.n_heads();
   const Vector values = fit.loo_residual;
-  std::vector<Matrix> heads = learner.learn(0, n_heads, values);
+  std::vector<SharpHead> heads = learner.learn(0, n_heads, values);
   Matrix outputs(values.size(), n_heads);
   for (Index h = 0; h < n_heads; ++h)
     outputs.col(h) = learner.add(std::move(heads[static_cast<std::size_t>(h)]), 1.0, values, fit.estimate);
@@ -166,6 +199,10 @@ FittedMultiHead fit_multi_head(const SmoothedRows& rows, VectorView y, const Rec
   return fit;
 }
 
+Vector within_bounds(const FittedHead& head, const Smoothed& smoothed) {
+  return smoothed.value.col(0).cwiseMax(head.lowest).cwiseMin(head.highest);
+}
+
 Matrix contributions(const MultiHead& estimate, const SmoothedRows& rows, MatrixView queries) {
   const Index n_heads = std::ssize(estimate.heads);
   Matrix out(queries.rows(), 1 + n_heads);
@@ -173,9 +210,9 @@ Matrix contributions(const MultiHead& estimate, const SmoothedRows& rows, Matrix
   for (Index h = 0; h < n_heads; ++h) {
     const FittedHead& head = estimate.heads[static_cast<std::size_t>(h)];
     const Matrix values = estimate.values.col(h);
-    out.col(1 + h) =
-        head.weight *
-        smooth(rows, head.projection, queries, values, {.relative_error = 0.0, .n_eff = false}).value;
+    const Smoothed smoothed =
+        smooth(rows, head.projection, queries, values, {.relative_error = 0.0, .n_eff = false});
+    out.col(1 + h) = head.weight * within_bounds(head, smoothed);
   }
   return out;
 }

@@ -24,6 +24,9 @@ struct FittedMultiHead {
 FittedMultiHead fit_multi_head(const SmoothedRows& rows, VectorView y, const Recipe& recipe,
                                const Learning& learning);
 
+/// [m] what a head makes of smoothed values.
+Vector within_bounds(const FittedHead& head, const Smoothed& smoothed);
+
 /// [m, 1 + H] what the trend and every head add to the prediction at `queries`.
 Matrix contributions(const MultiHead& estimate, const SmoothedRows& rows, MatrixView queries);
 

@@ -68,7 +68,7 @@ Predictions predict(const Model& model, MatrixView x) {
     for (Index h = 0; h < std::ssize(estimate.heads); ++h) {
       const FittedHead& head = estimate.heads[static_cast<std::size_t>(h)];
       const Smoothed smoothed = smooth(rows.view(), head.projection, at, Matrix(estimate.values.col(h)));
-      value += estimate.weight * head.weight * smoothed.value.col(0);
+      value += estimate.weight * head.weight * within_bounds(head, smoothed);
       add_head(head, estimate.weight, smoothed, support);
     }
   }

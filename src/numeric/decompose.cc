@@ -130,6 +130,15 @@ bool cholesky_in_place(MatrixSpan a) {
   return info == 0;
 }
 
+bool invert_in_place(MatrixSpan a) {
+  if (!cholesky_in_place(a)) return false;
+  const lapack_int info =
+      LAPACKE_dpotri(LAPACK_COL_MAJOR, 'U', lapack_size(a.rows()), a.data(), stride(a.outerStride()));
+  if (info < 0) require_success("dpotri", info);
+  a.triangularView<Eigen::StrictlyUpper>() = a.transpose();
+  return info == 0;
+}
+
 void multiply_transposed(MatrixView a, MatrixView b, MatrixSpan c) {
   prepare_blas();
   raw_multiply_transposed(a, b, c);

@@ -69,6 +69,17 @@ TEST(Cholesky, FactorsAndRefuses) {
   EXPECT_FALSE(cholesky_in_place(indefinite));
 }
 
+TEST(Inverse, OfPositiveDefiniteMatricesAlone) {
+  const Matrix a = random_matrix(6, 9, 4);
+  Matrix spd = a * a.transpose();
+  const Matrix original = spd;
+  ASSERT_TRUE(invert_in_place(spd));
+  EXPECT_LT((spd * original - Matrix::Identity(6, 6)).norm(), 1e-10);
+  EXPECT_EQ(spd, Matrix(spd.transpose()));
+  Matrix indefinite = -original;
+  EXPECT_FALSE(invert_in_place(indefinite));
+}
+
 TEST(Multiply, AgreesWithEigenOnStridedBlocks) {
   const Matrix a = random_matrix(20, 30, 5), b = random_matrix(25, 30, 6);
   const auto left = a.block(3, 4, 10, 21);

@@ -51,6 +51,7 @@ Json estimates_array(const std::vector<estimator::EstimateFacts>& estimates) {
                     {"heads", to_string(recipe.heads)},
                     {"combiner", to_string(recipe.combiner)},
                     {"trend", recipe.trend},
+                    {"sharpen", recipe.sharpen},
                     {"head_dim", recipe.head_dim}});
   }
   return list;
@@ -64,6 +65,7 @@ Json search_object(const std::optional<estimator::SearchFacts>& search) {
     candidates.push_back({{"heads", to_string(recipe.heads)},
                           {"combiner", to_string(recipe.combiner)},
                           {"trend", recipe.trend},
+                          {"sharpen", recipe.sharpen},
                           {"n_heads", candidate.tried ? candidate.n_heads : recipe.n_heads},
                           {"head_dim", recipe.head_dim},
                           {"n_chains", candidate.n_chains},

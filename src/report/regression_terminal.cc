@@ -76,6 +76,7 @@ std::string recipe_text(const estimator::EstimateFacts& estimate) {
                          ? std::string("no head")
                          : fmt::format("{} {} of dimension {}, {}", estimate.n_heads, to_string(recipe.heads),
                                        recipe.head_dim, to_string(recipe.combiner));
+  if (recipe.sharpen) text += ", sharpened";
   if (recipe.trend) text += ", on a linear trend";
   return fmt::format("{}, weight {:.3g}", text, estimate.weight);
 }
@@ -96,6 +97,10 @@ void write_question(std::ostream& out, const RegressionQuestion& question, const
   if (question.weight) write_entry(out, "weights", printable(*question.weight), style);
 }
 
+std::string combined_text(const estimator::Recipe& recipe) {
+  return fmt::format("{}{}", to_string(recipe.combiner), recipe.sharpen ? ", sharpened" : "");
+}
+
 /// What every candidate gave, or would have.
 void write_search(std::ostream& out, const estimator::SearchFacts& search, const TerminalStyle& style) {
   write_entry(out, "search",
@@ -113,7 +118,7 @@ void write_search(std::ostream& out, const estimator::SearchFacts& search, const
     const estimator::Recipe& recipe = candidate.recipe;
     const Index n_heads = candidate.tried ? candidate.n_heads : recipe.n_heads;
     table.add_row({{recipe.n_heads == 0 ? "no head" : to_string(recipe.heads)},
-                   {recipe.n_heads == 0 ? "-" : to_string(recipe.combiner)},
+                   {recipe.n_heads == 0 ? "-" : combined_text(recipe)},
                    {recipe.trend ? "linear" : "-"},
                    {candidate.n_chains > 1 ? fmt::format("{} x {}", candidate.n_chains, n_heads)
                                            : std::to_string(n_heads)},

@@ -44,12 +44,13 @@ struct AutoResult {
 };
 
 /// Tries candidates, cheap and robust ones first, while the effort lasts (the first always): trends alone;
-/// heads random, principal, learned and diagonal; mean, stages, simplex and least squares; several head
-/// dimensions. Every candidate is fitted without each fold in turn; of stages the best number is read off
-/// the held-out errors. The model weighs the candidates within a tenth of the least error by simplex weights
-/// of least held-out error, at least two in effect, those of weight below 0.02 left out, and the members of
-/// the folds give its intervals. Of tables beyond select_rows candidates have one chain each, and there
-/// are no members of folds: intervals rest on leave-one-out residuals. Throws as fit(), and for options
+/// one head of all inputs, as it is and sharpened (up to select_rows, since sharpening costs the cube of the
+/// rows); heads random, principal, learned and diagonal; mean, stages, simplex and least squares; several
+/// head dimensions. Every candidate is fitted without each fold in turn; of stages the best number is read
+/// off the held-out errors. The model weighs the candidates within a tenth of the least error by simplex
+/// weights of least held-out error, at least two in effect, those of weight below 0.02 left out, and the
+/// members of the folds give its intervals. Of tables beyond select_rows candidates have one chain each, and
+/// there are no members of folds: intervals rest on leave-one-out residuals. Throws as fit(), and for options
 /// outside their ranges.
 AutoResult fit_auto(MatrixView x, VectorView y, VectorView row_weight, const AutoOptions& options);
 

@@ -1,6 +1,7 @@
 #pragma once
 // A fitted regression as plain matrices and numbers: everything predict() needs, and nothing else.
 
+#include <limits>
 #include <vector>
 
 #include "headspan/estimator/options.h"
@@ -14,6 +15,10 @@ struct FittedHead {
   Matrix projection;       ///< [k, q] of standardised inputs
   double weight = 1.0;     ///< a_h of the combiner
   double loneliest = 0.0;  ///< least log normaliser of a training row left out: beyond it no row is near
+  /// What f(x) is cut to. Sharpened values lie far outside the targets and cancel where rows are near; where
+  /// none is, one of them would be the prediction.
+  double lowest = -std::numeric_limits<double>::infinity();
+  double highest = std::numeric_limits<double>::infinity();
 };
 
 /// Several heads on a linear trend: F(x) = intercept + trend . x + sum_h a_h f_h(x), in standard units.

@@ -43,6 +43,9 @@ struct Recipe {
   double diversity_penalty = 0.0;  ///< gamma: times the mean overlap of the heads' subspaces, in units of the
                                    ///< variance that is to be explained; of heads learned together
   int iterations = 30;             ///< evaluations of the leave-one-out error per learned head
+  /// Every head smooths v = y + t (y - f) in place of y, f what it makes of v itself: a share of its own bias
+  /// given back [choi2000]. t >= 0, the sharpness, is learned with the projection, each head on its own.
+  bool sharpen = false;
 };
 
 /// Most evaluations of the leave-one-out error per head: `iterations`, and no more than 15 for heads of which

@@ -31,6 +31,10 @@ Vector symmetric_eigenvalues(MatrixView a);
 /// Lower Cholesky factor of a symmetric positive definite matrix; false where it is not one.
 bool cholesky_in_place(MatrixSpan a);
 
+/// A symmetric positive definite matrix becomes its inverse, both triangles; false where it is not one, and
+/// then its entries are undefined. O(n^3).
+bool invert_in_place(MatrixSpan a);
+
 /// c = a b^T [m, n] through BLAS on the calling thread. Shapes: a [m, d], b [n, d].
 void multiply_transposed(MatrixView a, MatrixView b, MatrixSpan c);
 
