@@ -207,3 +207,76 @@ def test_covariances_are_what_repeated_noise_shows() -> None:
     own = np.einsum("mhh->mh", exact)
     error = np.sqrt((exact**2 + own[:, :, None] * own[:, None, :]) / draws)
     assert (np.abs(seen - exact) < 5 * error).all()
+
+
+# Every width: blocks of keys, and rows of weights, are cut by it.
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_covariances_at_every_head_dim(dtype: Any) -> None:
+    random = np.random.default_rng(9)
+    for width in [*range(1, 131), 160, 192, 256, 320, 512]:
+        q, k = (random.normal(size=(1, heads, n, width)).astype(dtype) for heads, n in ((4, 16), (2, 400)))
+        w = expected(q, k, k, np.zeros((16, 400)), width**-0.5).weights
+        error = 2e-5 if dtype == np.float32 else 1e-12
+        wanted = np.einsum("bhmn,blmn->bmhl", w, w)
+        assert np.abs(headspan.weight_covariance(q, k) - wanted).max() <= error * wanted.max(), width
+
+
+@pytest.mark.parametrize("left", [0, 4, 16, 70])
+@pytest.mark.parametrize("right", [None, 0, 5])
+def test_queries_beyond_the_last_key(left: int, right: int | None) -> None:
+    random = np.random.default_rng(10)
+    for m, n, offset in ((100, 60, 0), (300, 100, 0), (51, 66, 46), (5, 3, 40), (70, 64, -90)):
+        q, k = random.normal(size=(1, 1, m, 54)), random.normal(size=(1, 1, n, 54))
+        d = distance(m, n, offset)
+        visible = (d <= left) & (d >= -n - m if right is None else d >= -right)
+        found = headspan.attention(q, k, k, window=(left, right), query_offset=offset, return_n_eff=True)
+        seen = visible.any(1)
+        wanted = expected(q, k, k, hidden(visible), 54**-0.5)
+        close(found.output[:, :, seen], wanted.output[:, :, seen], atol=1e-12)
+        assert (
+            found.n_eff is not None and (found.output[:, :, ~seen] == 0).all() and (found.n_eff[0, 0, ~seen] == 0).all()
+        )
+        covariance = headspan.weight_covariance(q, k, window=(left, right), query_offset=offset)
+        close(covariance[0, seen, 0, 0], (wanted.weights[0, 0, seen] ** 2).sum(-1), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_padding_by_the_least_number(dtype: Any) -> None:
+    q, k, v = inputs(dtype)
+    mask = np.zeros((9, 13), dtype)
+    mask[2], mask[5, 1:] = np.finfo(dtype).min, np.finfo(dtype).min
+    found = headspan.attention(q, k, v, mask=mask, return_n_eff=True)
+    assert found.n_eff is not None
+    close(found.output[:, :, 2], np.repeat(v, 2, axis=1).mean(2), atol=1e-6)
+    close(found.n_eff[:, :, 2], np.full((2, 4), 13.0), rtol=1e-9)
+    close(found.output[:, :, 5], np.repeat(v, 2, axis=1)[:, :, 0], atol=1e-6)
+    wide = np.where(mask == 0, 0.0, -1e300)
+    close(headspan.attention(q, k, v, mask=wide).output, found.output, atol=1e-6)
+
+
+@pytest.mark.parametrize("sink", [1.15, 60.0, 500.0])
+def test_sinks_do_not_change_the_effective_number_of_keys(sink: float) -> None:
+    q, k, v = inputs()
+    plain = headspan.attention(q, k, v, return_n_eff=True)
+    found = headspan.attention(q, k, v, sinks=[sink] * 4, return_n_eff=True)
+    none = headspan.attention(q, k, v, sinks=[sink] * 4, n_keys=[0, 0], return_n_eff=True)
+    assert plain.n_eff is not None and found.n_eff is not None and none.n_eff is not None
+    close(found.n_eff, plain.n_eff, rtol=1e-9)
+    assert (none.n_eff == 0).all() and (none.output == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("error", "word", "arguments"),
+    [
+        (TypeError, "query", {"query": None}),
+        (TypeError, "window", {"window": (1.5, 0)}),
+        (ValueError, "window", {"window": (2**61, 0)}),
+        (ValueError, "query_offset", {"query_offset": np.uint64(2**63)}),
+        (ValueError, "threads", {"threads": 2**40}),
+        (TypeError, "return_scores", {"return_scores": 3}),
+    ],
+)
+def test_arguments_of_another_kind(error: type[Exception], word: str, arguments: dict[str, Any]) -> None:
+    q, k, v = inputs()
+    with pytest.raises(error, match=word):
+        headspan.attention(**{"query": q, "key": k, "value": v, **arguments})

@@ -74,3 +74,12 @@ def test_without_covariance_and_one_bandwidth_for_all() -> None:
 def test_bad_input(word: str, arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=word):
         headspan.estimate_heads(X, Y, AT, **arguments)
+
+
+def test_bandwidths_of_one_head_and_of_a_matrix() -> None:
+    listed = headspan.estimate_heads(X, Y, AT, projections=[None], bandwidth=[0.9] * X.shape[1])
+    single = headspan.estimate_heads(X, Y, AT, projections=[None], bandwidth=0.9)
+    np.testing.assert_array_equal(listed.heads[0].output, single.heads[0].output)
+    width = X.shape[1]
+    table = headspan.estimate_heads(X, Y, AT, projections=[None, None], bandwidth=np.full((2, width), 0.9))
+    np.testing.assert_array_equal(table.heads[1].output, single.heads[0].output)

@@ -118,15 +118,25 @@ def integers(name: str, value: Any) -> list[int]:
     return [int(one) for one in array]
 
 
+def integer(name: str, value: Any, least: int, most: int) -> int:
+    """`value`, an integer from `least` to `most`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name}: an integer wanted, not {type(value).__name__}")
+    if not least <= value <= most:
+        raise ValueError(f"{name}: from {least} to {most}, it is {value}")
+    return int(value)
+
+
 def thread_count(threads: int | None) -> int:
     """0, all cores, for None."""
-    if threads is None:
-        return 0
-    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)):
-        raise TypeError(f"threads: an integer or None wanted, not {type(threads).__name__}")
-    if threads < 1:
-        raise ValueError(f"threads: at least 1, it is {threads}; None uses all cores")
-    return int(threads)
+    return 0 if threads is None else integer("threads", threads, 1, 2**31 - 1)
+
+
+def word(name: str, value: Any) -> str:
+    """`value`, which must be text; which words there are the compiled part knows."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: a name in quotes wanted, not {type(value).__name__}")
+    return value
 
 
 def require_finite(name: str, array: Array) -> None:

@@ -15,6 +15,9 @@ ScoreStage = Literal["scaled", "capped", "masked", "weights"]
 FloatArray = NDArray[np.floating[Any]]
 Window = tuple[int | None, int | None]
 
+# The compiled part's own limit, so that no position overflows.
+_FARTHEST = 2**60
+
 
 @dataclass(frozen=True, eq=False)
 class Attention:
@@ -98,7 +101,7 @@ def attention(
         query_offset=query_offset,
     )
     if return_scores is not None:
-        options.stage = return_scores
+        options.stage = _arrays.word("return_scores", return_scores)
     batch, heads, m, n = call.shape
     assert call.value is not None
     flat, output = call.empty_output()
@@ -199,6 +202,9 @@ class _Call:
         n_kv_heads: int | None,
     ) -> None:
         arrays = {"query": query, "key": key, "value": value, "past_key": past_key, "past_value": past_value}
+        for name in ("query", "key"):
+            if arrays[name] is None:
+                raise TypeError(f"{name}: an array wanted, not None")
         given = {name: _arrays.floating(name, one) for name, one in arrays.items() if one is not None}
         if value is not None and (past_key is None) != (past_value is None):
             raise ValueError("past_key, past_value: both or neither")
@@ -256,7 +262,7 @@ class _Call:
         given = _arrays.numbers("mask", mask)
         if given.dtype.kind not in "bf":
             raise TypeError(f"mask: boolean or floating point wanted, its dtype is {given.dtype}")
-        rows = given.view(np.uint8) if given.dtype.kind == "b" else given.astype(self.dtype, copy=False)
+        rows = given.view(np.uint8) if given.dtype.kind == "b" else _narrowed(given, self.dtype)
         try:
             # The numbers of one row are made adjacent; whole rows are repeated by strides of 0.
             one_row = np.broadcast_to(rows, (*rows.shape[:-1], self.shape[3]))
@@ -280,6 +286,14 @@ class _Call:
             return flat, flat.reshape(batch, m, heads, width).transpose(0, 2, 1, 3)
         by_heads = np.empty((batch, heads, m, width), self.dtype)
         return (by_heads[0, 0] if self.ndim == 2 else by_heads), by_heads
+
+
+def _narrowed(bias: _arrays.Array, dtype: type[Any]) -> _arrays.Array:
+    """In `dtype`; a finite number beyond its range becomes the last one within, since an infinite one would hide."""
+    if bias.dtype == dtype:
+        return bias
+    limit = np.finfo(dtype).max
+    return np.where(np.isinf(bias), bias, np.clip(bias, -limit, limit)).astype(dtype)
 
 
 def _four(name: str, array: _arrays.Array, heads: int | None) -> _arrays.Array:
@@ -327,6 +341,7 @@ def _options(
             raise ValueError(f"n_keys: {batch} from 0 to {n} wanted, one for every batch entry; they are {counts}")
         options.n_keys = counts
     offsets = [call.n_past] if query_offset is None else _arrays.integers("query_offset", query_offset)
+    offsets = [_arrays.integer("query_offset", one, -_FARTHEST, _FARTHEST) for one in offsets]
     if len(offsets) not in (1, batch):
         raise ValueError(f"query_offset: one or {batch} of them wanted, there are {len(offsets)}")
     if len(set(offsets)) <= 1 and offsets:
@@ -349,9 +364,7 @@ def _window(window: Window | None) -> tuple[int, int]:
         left, right = window
     except (TypeError, ValueError):
         raise ValueError(f"window: a pair (left, right) wanted, it is {window!r}") from None
-    sides = tuple(-1 if side is None else int(side) for side in (left, right))
-    if min(sides) < -1:
-        raise ValueError(f"window: numbers of keys, None or -1 for no limit; it is {window!r}")
+    sides = tuple(-1 if side is None else _arrays.integer("window", side, -1, _FARTHEST) for side in (left, right))
     return sides[0], sides[1]
 
 

@@ -41,7 +41,8 @@ def estimate_heads(
     """Every head's estimate of y at the queries, and the exact covariance of the heads given the noise of y.
 
     x [n, d], y [n] or [n, value_dim], at [m, d] as in nadaraya_watson. projections: per head [k, d], or None for the
-    inputs as they are. bandwidth: one number for all heads, one per head, or per head a list of one or k.
+    inputs as they are. bandwidth: one number for all heads, one per head, or per head a list of one or k
+    (for one head, one or k numbers).
     noise_variance: s2 of y, one number or [n]; 1 unless given. centred: less the variance of the grand mean,
     1 / sum_i 1/s2_i, which no weights can decorrelate. average: the mean over the queries that have a neighbour in
     every head. leave_one_out: at x, every point without itself. O((m + n) H k) memory.
@@ -58,8 +59,8 @@ def estimate_heads(
     noise = _arrays.optional_vector("noise_variance", noise_variance)
     widths = _widths(bandwidth, len(frames))
     found, matrices = _core.estimate_heads(
-        queries, keys, values, frames, widths, kernel, kernel_shape, leave_one_out, covariance, noise, centred,
-        average, limit,
+        queries, keys, values, frames, widths, _arrays.word("kernel", kernel),
+        _arrays.word("kernel_shape", kernel_shape), leave_one_out, covariance, noise, centred, average, limit,
     )  # fmt: skip
     n_heads = len(frames)
     shaped = matrices.reshape(-1, n_heads, n_heads) if covariance else None
@@ -71,7 +72,9 @@ def estimate_heads(
 
 def _widths(bandwidth: ArrayLike | Sequence[ArrayLike], n_heads: int) -> list[NDArray[np.float64]]:
     """One bandwidth vector per head."""
-    if isinstance(bandwidth, (list, tuple)):
+    if isinstance(bandwidth, np.ndarray) and bandwidth.ndim == 2:
+        bandwidth = list(bandwidth)
+    if isinstance(bandwidth, (list, tuple)) and any(np.ndim(one) > 0 for one in bandwidth):
         if len(bandwidth) not in (1, n_heads):
             raise ValueError(f"bandwidth: one or {n_heads} of them wanted, there are {len(bandwidth)}")
         each = [_arrays.vector("bandwidth", one) for one in bandwidth]

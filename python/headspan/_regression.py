@@ -74,7 +74,7 @@ def nadaraya_watson(
     queries, keys, values, plain = checked_rows(x, y, at, leave_one_out)
     widths = _widths(bandwidth, keys, values[:, 0] if plain else values, kernel, kernel_shape, limit)
     found = _core.estimate(
-        queries, keys, values, kernel, kernel_shape, widths,
+        queries, keys, values, _arrays.word("kernel", kernel), _arrays.word("kernel_shape", kernel_shape), widths,
         leave_one_out, nearest_if_none, float(relative_error), limit,
     )  # fmt: skip
     return estimate_of(found, plain, leave_one_out, widths)
@@ -201,7 +201,8 @@ def smoother_scores(
     limit = _arrays.thread_count(threads)
     keys, values = _table(x, y)
     widths = _widths(bandwidth, keys, values, kernel, kernel_shape, limit)
-    return SmootherScores(**_core.smoother_scores(keys, values, kernel, kernel_shape, widths, limit))
+    kernel_name, shape = _arrays.word("kernel", kernel), _arrays.word("kernel_shape", kernel_shape)
+    return SmootherScores(**_core.smoother_scores(keys, values, kernel_name, shape, widths, limit))
 
 
 def _table(x: ArrayLike, y: ArrayLike) -> tuple[_arrays.Array, NDArray[np.float64]]:
@@ -235,7 +236,8 @@ class BandwidthSelection:
     value: float
     """The criterion there."""
     irrelevant: NDArray[np.bool_]
-    """[d] the criterion is flat beyond this bandwidth: the column does not matter."""
+    """[d] the column does not matter: without it the criterion is no worse (bandwidth inf), or the mean squared
+    leave-one-out residual rises by no more than its standard error (bandwidth still the minimiser)."""
     at_edge: NDArray[np.bool_]
     """[d] the search ended on an edge of its bracket."""
     minima: tuple[BandwidthMinimum, ...]
@@ -267,11 +269,17 @@ def select_bandwidth(
     """
     limit = _arrays.thread_count(threads)
     keys, values = _table(x, y)
-    if isinstance(n_starts, bool) or n_starts < 1:
-        raise ValueError(f"n_starts: at least 1, it is {n_starts}")
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"seed: from 0 to 2^64 - 1, it is {seed}")
-    found = _core.select_bandwidth(keys, values, kernel, kernel_shape, criterion, per_dimension, n_starts, seed, limit)
+    found = _core.select_bandwidth(
+        keys,
+        values,
+        _arrays.word("kernel", kernel),
+        _arrays.word("kernel_shape", kernel_shape),
+        _arrays.word("criterion", criterion),
+        bool(per_dimension),
+        _arrays.integer("n_starts", n_starts, 1, 2**31 - 1),
+        _arrays.integer("seed", seed, 0, 2**64 - 1),
+        limit,
+    )
     return BandwidthSelection(
         bandwidth=found["bandwidth"],
         value=found["value"],
@@ -327,7 +335,8 @@ def ensemble_loo(
         raise ValueError(f"bandwidth: one or {n_heads} of them wanted for {n_heads} heads, there are {len(widths)}")
     widths = np.ascontiguousarray(np.broadcast_to(widths, n_heads))
     a = np.full(n_heads, 1 / max(n_heads, 1)) if weights is None else _arrays.vector("weights", weights)
-    return EnsembleLoo(**_core.ensemble_loo(keys, values, frames, widths, a, kernel, kernel_shape, limit))
+    kernel_name, shape = _arrays.word("kernel", kernel), _arrays.word("kernel_shape", kernel_shape)
+    return EnsembleLoo(**_core.ensemble_loo(keys, values, frames, widths, a, kernel_name, shape, limit))
 
 
 def head_rows(name: str, projection: ArrayLike) -> _arrays.Array:

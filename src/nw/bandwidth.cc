@@ -41,6 +41,19 @@ void check_some_column(MatrixView x, const Categories& categories) {
     throw ArgumentError("x: there is no column of numbers or categories");
 }
 
+void check_distances(const Kernel& kernel, MatrixView x, VectorView bandwidth) {
+  if (is_compact(kernel.function) || x.rows() == 0) return;
+  constexpr double kFarthest = 1e150;
+  for (Index k = 0; k < x.cols(); ++k) {
+    const double low = x.col(k).minCoeff(), high = x.col(k).maxCoeff();
+    const double size = kernel.function == KernelFunction::softmax ? std::max(-low, high) : high - low;
+    if (!(size / bandwidth[k] <= kFarthest))
+      throw ArgumentError(fmt::format(
+          "bandwidth: {} in column {}, whose values span {}, asks for squares beyond double; widen it",
+          bandwidth[k], k, size));
+  }
+}
+
 Vector every_bandwidth(VectorView bandwidth, Index d) {
   if (bandwidth.size() != 1 && bandwidth.size() != d)
     throw ArgumentError(fmt::format("bandwidth: has {} values, wants 1 or {}", bandwidth.size(), d));
@@ -108,7 +121,9 @@ SmootherScores scores_of(const SmootherData& data, VectorView y) {
 SmootherScores smoother_scores(MatrixView x, VectorView y, const Kernel& kernel, VectorView bandwidth) {
   check_smoother_data(x, y);
   if (x.cols() < 1) throw ArgumentError("x: has no column");
-  return scores_of(smoother_data(kernel, x, every_bandwidth(bandwidth, x.cols()), y.array() - y.mean()), y);
+  const Vector h = every_bandwidth(bandwidth, x.cols());
+  check_distances(kernel, x, h);
+  return scores_of(smoother_data(kernel, x, h, y.array() - y.mean()), y);
 }
 
 SmootherScores smoother_scores(MatrixView x, VectorView y, const Kernel& kernel, VectorView bandwidth,
@@ -116,6 +131,7 @@ SmootherScores smoother_scores(MatrixView x, VectorView y, const Kernel& kernel,
   check_smoother_data(x, y);
   check_some_column(x, categories);
   const Vector h = x.cols() > 0 ? every_bandwidth(bandwidth, x.cols()) : Vector();
+  check_distances(kernel, x, h);
   SmootherData data = smoother_data(kernel, x, h, y.array() - y.mean());
   data.categories = category_factors(categories, x.rows());
   set_lambdas(data.categories, lambda);

@@ -12,6 +12,8 @@
 namespace headspan::nw {
 namespace {
 
+constexpr double kGrain = 0x1p40;  // to the variance of y
+
 Vector standardised(VectorView y, double& unit) {
   const Vector centred = y.array() - y.mean();
   const double deviation = std::sqrt(centred.array().square().mean());
@@ -153,7 +155,10 @@ double BandwidthObjective::value(const Vector& theta, Vector* gradient) {
     if (factor.log_value.empty() && factor.kernel == CategoryKernel::wang_van_ryzin) return kInfinity;
   const OtherSums sums = other_sums(data_, false);
   const Totals totals = totals_of(sums);
-  const double criterion = criterion_of(totals);
+  double criterion = criterion_of(totals);
+  // A search by values alone would take rounding for slopes where the criterion is flat, as a compact
+  // kernel's is.
+  if (!has_gradient() && criterion < kInfinity) criterion = std::nearbyint(criterion * kGrain) / kGrain;
   if (gradient) *gradient = criterion < kInfinity ? gradient_of(sums, totals) : Vector::Zero(theta.size());
   return criterion;
 }

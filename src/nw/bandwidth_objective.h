@@ -41,6 +41,7 @@ class BandwidthObjective {
   Vector lambda(const Vector& theta) const;
   /// [n] squared leave-one-out residuals, in squared value units.
   Vector squared_residuals(const Vector& theta);
+  Index n_rows() const { return data_.points.values.size(); }
   Index n_evaluations() const { return n_evaluations_; }
 
  private:

@@ -18,6 +18,10 @@ void check_some_column(MatrixView x, const Categories& categories);
 /// `bandwidth` [1] or [d], positive, +inf allowed, as [d]. Throws ArgumentError otherwise.
 Vector every_bandwidth(VectorView bandwidth, Index d);
 
+/// Throws ArgumentError where a kernel without a rim would need the square of a distance beyond double:
+/// between rows more than 1e150 bandwidths apart, of which none would seem to reach another.
+void check_distances(const Kernel& kernel, MatrixView x, VectorView bandwidth);
+
 /// sigma2 / (1 - trace / n)^2; nothing where the smoother reproduces the data.
 std::optional<double> gcv(double sigma2, double trace, double n);
 

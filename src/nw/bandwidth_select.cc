@@ -11,43 +11,18 @@
 #include "headspan/numeric/random.h"
 #include "nw/bandwidth_objective.h"
 #include "nw/bandwidth_scores.h"
-#include "nw/constants.h"
+#include "nw/bandwidth_starts.h"
 
 namespace headspan::nw {
 namespace {
 
-constexpr double kStep = 0.35;        // of the grid in log h: a factor of about sqrt 2
-constexpr Index kSampledRows = 1024;  // that starts are tried on, of twice as many or more
-// Criterion values closer than this are equal: relative, and absolute in units of the variance of y.
-constexpr double kTolerance = 1e-9, kFloor = 1e-15;
-
-struct Candidate {
-  Vector theta;  ///< log bandwidths in units of spread; +inf: left out
-  double value = kInfinity;
-};
-
-double slack(double value) { return kTolerance * std::abs(value) + kFloor; }
-bool no_worse(double value, double than) { return value <= than + slack(than); }
-bool better(double value, double than) {
-  return than == kInfinity ? value < than : value < than - slack(than);
-}
-
-Vector with(const Vector& theta, Index k, double value) {
-  Vector changed = theta;
-  changed[k] = value;
-  return changed;
-}
-
-Vector grid(double lower, double upper) {
-  const Index cells = std::max<Index>(10, static_cast<Index>(std::ceil((upper - lower) / kStep)));
-  return Vector::LinSpaced(cells + 1, lower, upper);
-}
-
+constexpr Index kSampledRows = 1024;     // that starts are tried on, of twice as many or more
+constexpr std::size_t kMostSampled = 3;  // valleys of the sample that all rows go on from
 /// Every local minimum along coordinate k, the others held: bracketed on a grid, refined by Brent's method;
 /// last the column left out, if that is no worse than all of them.
 std::vector<Candidate> line_minima(BandwidthObjective& objective, const Vector& theta, Index k) {
   const auto along = [&](double t) { return objective.value(with(theta, k, t)); };
-  const Vector at = grid(objective.lower()[k], objective.upper()[k]);
+  const Vector at = bandwidth_grid(objective.lower()[k], objective.upper()[k]);
   const Vector value = at.unaryExpr(along);
   std::vector<Candidate> minima;
   double best = kInfinity;
@@ -120,13 +95,6 @@ Candidate simplify(BandwidthObjective& objective, Candidate from) {
   return from;
 }
 
-/// Coordinate k at a bandwidth of t units of spread, or for a category at lambda t / (1 + t) of its largest.
-double coordinate(const BandwidthObjective& objective, Index k, double t) {
-  if (!std::isfinite(t)) return t;
-  if (k >= objective.n_bandwidths()) return std::log(t / (1.0 + t));
-  return std::clamp(std::log(t), objective.lower()[k], objective.upper()[k]);
-}
-
 /// Looks along every coordinate, far and left out, for a better valley until there is none.
 Candidate settle(BandwidthObjective& objective, Candidate from) {
   const Index d = from.theta.size();
@@ -142,18 +110,6 @@ Candidate settle(BandwidthObjective& objective, Candidate from) {
     quiet = -1;
   }
   return from;
-}
-
-/// One bandwidth, in units of spread, for all columns: the best of a grid.
-Candidate best_common(BandwidthObjective& objective) {
-  Candidate best;
-  Vector theta = objective.lower();
-  for (const double t : grid(std::log(0.05), std::log(4.0))) {
-    for (Index k = 0; k < theta.size(); ++k) theta[k] = coordinate(objective, k, std::exp(t));
-    const double value = objective.value(theta);
-    if (value < best.value) best = {theta, value};
-  }
-  return best;
 }
 
 bool same_place(const Vector& a, const Vector& b) {
@@ -178,22 +134,10 @@ std::vector<Candidate> distinct(std::vector<Candidate> all) {
   return kept;
 }
 
-std::vector<Candidate> starts(BandwidthObjective& objective, const SelectionOptions& options) {
-  std::vector<Candidate> all{best_common(objective)};
-  RandomStream random(options.seed, 0);
-  while (static_cast<int>(all.size()) < options.n_starts) {
-    Vector theta = objective.lower();
-    for (Index k = 0; k < theta.size(); ++k)
-      theta[k] = coordinate(objective, k, 0.1 * std::pow(30.0, random.uniform()));
-    all.push_back({theta, objective.value(theta)});
-  }
-  return all;
-}
-
 /// Where the descents from every start end, each place once, best first.
 std::vector<Candidate> valleys(BandwidthObjective& objective, const SelectionOptions& options) {
   std::vector<Candidate> found;
-  for (const Candidate& start : starts(objective, options))
+  for (const Candidate& start : bandwidth_starts(objective, options))
     if (start.value < kInfinity) found.push_back(descend(objective, start));
   return distinct(std::move(found));
 }
@@ -219,6 +163,8 @@ std::vector<Candidate> sampled_valleys(BandwidthObjective& objective, MatrixView
     one.theta = one.theta.cwiseMax(objective.lower()).cwiseMin(Vector::Constant(h.size(), std::log(4.0)));
     one.value = objective.value(one.theta);
   }
+  found = distinct(found);
+  found.resize(std::min(found.size(), kMostSampled));
   return found;
 }
 
@@ -232,7 +178,9 @@ std::vector<Candidate> search(BandwidthObjective& objective, MatrixView x, Vecto
        sampled ? sampled_valleys(objective, x, y, options) : valleys(objective, options))
     if (valley.value < kInfinity) found.push_back(simplify(objective, valley));
   found = distinct(found);
-  if (!found.empty()) found.push_back(settle(objective, found.front()));
+  // Every end by itself, so that more starts never end higher; of large tables the best end alone.
+  const std::size_t n_ends = sampled ? std::min<std::size_t>(1, found.size()) : found.size();
+  for (std::size_t i = 0; i < n_ends; ++i) found.push_back(settle(objective, found[i]));
   return distinct(found);
 }
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/random.h"
@@ -87,6 +88,42 @@ TEST(SelectBandwidth, SameOptimumForAnyNumberOfStarts) {
       if (std::isinf(one.bandwidth[k])) continue;
       EXPECT_NEAR(more.bandwidth[k] / one.bandwidth[k], 1.0, 1e-4);
     }
+  }
+}
+
+// Small tables with curves of several scales, where criteria have many valleys.
+TEST(SelectBandwidth, MoreStartsNeverEndHigher) {
+  int n_missed = 0;
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    RandomStream random(100 + seed, 0);
+    const Index d = 2 + static_cast<Index>(seed % 2), n = 40 + static_cast<Index>(3 * seed);
+    Matrix x = random.normal_matrix(n, d);
+    if (seed % 4 > 1) x = (1.5 * x).array().exp();
+    Vector y(n);
+    for (Index i = 0; i < n; ++i) {
+      y[i] = 0.3 * random.normal();
+      for (Index k = 0; k < d; ++k) y[i] += std::sin((1.0 + 1.3 * static_cast<double>(k)) * x(i, k));
+    }
+    double before = std::numeric_limits<double>::infinity(), first = 0.0;
+    for (const int starts : {1, 5, 10}) {
+      const double value = select_bandwidth(x, y, {.kernel = {}, .n_starts = starts}).value;
+      EXPECT_LE(value, before * (1.0 + 1e-8)) << seed << " " << starts;
+      if (starts == 1) first = value;
+      before = value;
+    }
+    n_missed += first > before * (1.0 + 1e-6) ? 1 : 0;
+  }
+  EXPECT_LE(n_missed, 2);
+}
+
+// Kernels whose criterion has steps or no slopes known: the search must not follow rounding.
+TEST(SelectBandwidth, UnitsDoNotMatterToSearchesByValuesAlone) {
+  const Sample s = wave(120, 2, 0.3, 10);
+  for (const KernelFunction function : {KernelFunction::uniform, KernelFunction::softmax}) {
+    SCOPED_TRACE(to_string(function));
+    const BandwidthSelection base = select_bandwidth(s.x, s.y, {.kernel = {function}});
+    const BandwidthSelection other = select_bandwidth(0.01 * s.x, s.y, {.kernel = {function}});
+    EXPECT_NEAR(other.value / base.value, 1.0, 1e-6);
   }
 }
 

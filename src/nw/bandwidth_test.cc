@@ -159,5 +159,15 @@ TEST(SmootherScores, SameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(*all.loo, *one.loo);
 }
 
+TEST(SmootherScores, RefusesDistancesWhoseSquaresLeaveDouble) {
+  const Matrix x = 1e155 * Matrix{{0.0}, {1.0}, {2.0}};
+  const Vector y{{1.0, 2.0, 4.0}};
+  EXPECT_THROW(smoother_scores(x, y, {}, Vector{{1.0}}), ArgumentError);
+  EXPECT_THROW(smoother_scores(x, y, {KernelFunction::softmax}, Vector{{1.0}}), ArgumentError);
+  EXPECT_EQ(smoother_scores(x, y, {KernelFunction::epanechnikov}, Vector{{1.0}}).n_isolated, 3);
+  EXPECT_NEAR(*smoother_scores(x, y, {}, Vector{{1e155}}).loo,
+              *smoother_scores(1e-155 * x, y, {}, Vector{{1.0}}).loo, 1e-12);
+}
+
 }  // namespace
 }  // namespace headspan::nw

@@ -188,11 +188,15 @@ Sums sums_of_kernel(const Inputs<T>& inputs, const Eigen::Ref<const RowMatrix<T>
                     const EstimateOptions& options) {
   if (inputs.queries.rows() == 0 || !prunes(options, inputs.keys.rows(), inputs.keys.cols()))
     return sum_over_keys(prepare(options.kernel, inputs), values, {options.leave_one_out, true});
-  if (inputs.keys.cols() == 1 && options.kernel.function == KernelFunction::gaussian &&
-      !options.leave_one_out)
-    return sum_on_line(inputs.queries.col(0).template cast<double>(),
-                       inputs.keys.col(0).template cast<double>(), values.template cast<double>(),
-                       inputs.bandwidth[0], options.relative_error);
+  if (inputs.keys.cols() == 1 && options.relative_error > 0.0 && !options.leave_one_out) {
+    const Vector queries = inputs.queries.col(0).template cast<double>();
+    const Vector keys = inputs.keys.col(0).template cast<double>();
+    const Matrix wide = values.template cast<double>();
+    const double bandwidth = inputs.bandwidth[0], error = options.relative_error;
+    return options.kernel.function == KernelFunction::gaussian
+               ? sum_on_line(queries, keys, wide, bandwidth, error)
+               : sum_on_line_compact(options.kernel.function, queries, keys, wide, bandwidth, error);
+  }
   return pruned_sums(inputs, values, options);
 }
 

@@ -277,6 +277,23 @@ TEST(Estimate, PrunedIsWithinItsBound) {
   }
 }
 
+TEST(Estimate, CompactKernelsOnALineAreWithinTheirBound) {
+  RowMatrix<double> k = normal<double>(20000, 1, 1), q = normal<double>(80, 1, 2);
+  k.topRows(17000).setConstant(0.25);                                    // all at one place
+  k.middleRows(17000, 500) = k.middleRows(17000, 500).array() + 30.0;    // far from the others
+  q.topRows(8) << 0.25, 0.55, -0.05, 30.0, 17.0, 1e6, 4.3, k(19000, 0);  // some at a rim or in a gap
+  for (const Index value_dim : {1, 3}) {
+    const RowMatrix<double> v = normal<double>(20000, value_dim, 3).array() + 1000.0;
+    for (const KernelFunction function : kKernelFunctions)
+      for (const double bandwidth : {1e-4, 0.3, 20.0, std::numeric_limits<double>::infinity()}) {
+        if (!is_compact(function)) continue;
+        SCOPED_TRACE(to_string(function));
+        for (const double relative_error : {1e-1, 1e-9})
+          expect_within(with(function, bandwidth), relative_error, q, k, v);
+      }
+  }
+}
+
 TEST(Estimate, CompactKernelsSkipOnlyWhatWeighsNothing) {
   for (const KernelFunction function : kKernelFunctions) {
     if (!is_compact(function)) continue;

@@ -46,7 +46,9 @@ void check_frequency(VectorView frequency, Index n) {
 /// The smoother that a head is: its projected inputs, all dimensions with one bandwidth.
 SmootherData smoother_of(const EnsembleHead& head, const Kernel& kernel, MatrixView x, VectorView values) {
   const Vector bandwidth = Vector::Constant(head.projection.rows(), head.bandwidth);
-  return smoother_data(kernel, x * head.projection.transpose(), bandwidth, values);
+  const Matrix projected = x * head.projection.transpose();
+  check_distances(kernel, projected, bandwidth);
+  return smoother_data(kernel, projected, bandwidth, values);
 }
 
 /// What a row weighs for its own equals left in, relative to exp(shift). Beyond the range of a double they

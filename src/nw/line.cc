@@ -96,16 +96,6 @@ class LineTransform {
   std::vector<double> middles_, moments_;
 };
 
-// Rows in rising order; ties by row.
-std::vector<Index> sorted(VectorView points) {
-  std::vector<std::pair<double, Index>> keyed(static_cast<std::size_t>(points.size()));
-  for (Index i = 0; i < points.size(); ++i) keyed[static_cast<std::size_t>(i)] = {points[i], i};
-  std::sort(keyed.begin(), keyed.end());
-  std::vector<Index> order(keyed.size());
-  for (std::size_t i = 0; i < keyed.size(); ++i) order[i] = keyed[i].second;
-  return order;
-}
-
 // The polynomial through values at Chebyshev points of an interval, in barycentric form [berrut2004].
 class Interpolant {
  public:
@@ -145,7 +135,7 @@ class Interpolant {
 class LineSums {
  public:
   LineSums(VectorView keys, MatrixView values, double bandwidth, double relative_error)
-      : order_(sorted(keys)),
+      : order_(rising(keys)),
         plain_(keys, order_, values, bandwidth, relative_error / kMargin),
         // The square of a gaussian is one of a bandwidth narrower by the root of 2.
         squared_(keys, order_, Matrix(keys.size(), 0), bandwidth / std::sqrt(2.0), relative_error / kMargin) {
@@ -199,11 +189,20 @@ class LineSums {
 
 }  // namespace
 
+std::vector<Index> rising(VectorView points) {
+  std::vector<std::pair<double, Index>> keyed(static_cast<std::size_t>(points.size()));
+  for (Index i = 0; i < points.size(); ++i) keyed[static_cast<std::size_t>(i)] = {points[i], i};
+  std::sort(keyed.begin(), keyed.end());
+  std::vector<Index> order(keyed.size());
+  for (std::size_t i = 0; i < keyed.size(); ++i) order[i] = keyed[i].second;
+  return order;
+}
+
 Sums sum_on_line(VectorView queries, VectorView keys, MatrixView values, double bandwidth,
                  double relative_error) {
   const LineSums line(keys, values, bandwidth, relative_error);
   const Index m = queries.size();
-  const std::vector<Index> order = sorted(queries);
+  const std::vector<Index> order = rising(queries);
   std::vector<Index> cells{0};
   for (Index i = 0; i < m; ++i)
     if (queries[order[static_cast<std::size_t>(i)]] - queries[order[static_cast<std::size_t>(cells.back())]] >

@@ -1,7 +1,10 @@
 #pragma once
 // Sums of a gaussian kernel in one dimension without visiting every pair: sorted keys, short series.
 
+#include <vector>
+
 #include "headspan/numeric/matrix.h"
+#include "headspan/nw/kernel.h"
 #include "nw/sums.h"
 
 namespace headspan::nw {
@@ -13,5 +16,15 @@ namespace headspan::nw {
 /// b^-1) time.
 Sums sum_on_line(VectorView queries, VectorView keys, MatrixView values, double bandwidth,
                  double relative_error);
+
+/// The same of a compact kernel, whose weights are polynomials of the distance: sums of powers over sorted
+/// blocks of keys half a bandwidth wide, and over parts of those that a query's reach cuts. Where rounding
+/// could exceed a tenth of `relative_error` of a sum, its keys are visited one by one. O(n log n + m (log n +
+/// b^-1)) time.
+Sums sum_on_line_compact(KernelFunction function, VectorView queries, VectorView keys, MatrixView values,
+                         double bandwidth, double relative_error);
+
+/// Positions in rising order of the points, equal ones by position.
+std::vector<Index> rising(VectorView points);
 
 }  // namespace headspan::nw

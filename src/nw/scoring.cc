@@ -96,13 +96,20 @@ void use_differences(const Inputs<T>& inputs, const Vector& centre, double unit,
 
 }  // namespace
 
+// The square of its inverse is a number.
+constexpr double kNarrowest = 1e-150;
+
 Vector full_bandwidth(const Vector& bandwidth, Index d) {
   if (bandwidth.size() != 1 && bandwidth.size() != d)
     throw ArgumentError(
         fmt::format("bandwidth: has {} values, wants one for all dimensions or {}", bandwidth.size(), d));
-  for (Index j = 0; j < bandwidth.size(); ++j)
+  for (Index j = 0; j < bandwidth.size(); ++j) {
     if (!(bandwidth[j] > 0.0))
       throw ArgumentError(fmt::format("bandwidth: is {}, must be positive", bandwidth[j]));
+    if (bandwidth[j] < kNarrowest)
+      throw ArgumentError(fmt::format("bandwidth: is {}, below {}, where its square leaves double",
+                                      bandwidth[j], kNarrowest));
+  }
   return bandwidth.size() == d ? bandwidth : Vector::Constant(d, bandwidth[0]);
 }
 

@@ -64,7 +64,8 @@ void refuse_other_formats(std::string_view text, const std::string& path) {
                       fmt::format("not a table in text: it is {}", magic.what));
   if (body.empty())
     throw DataError(FileFault::truncated, {path, {}, 0},
-                    "the file is empty; a table has a line of names and a line per row");
+                    fmt::format("the file {}; a table has a line of names and a line per row",
+                                text.empty() ? "is empty" : "has blank lines only"));
   const std::size_t second = body.find_first_not_of(" \t\r\n", 1);
   const char after = second == std::string_view::npos ? '\0' : body[second];
   if ((body[0] == '{' && (after == '"' || after == '}')) ||

@@ -48,7 +48,7 @@ struct SelectionOptions {
   Criterion criterion = Criterion::loo;
   bool per_dimension =
       true;          ///< one bandwidth per dimension; false: one for all, in units of each column's spread
-  int n_starts = 5;  ///< for several dimensions
+  int n_starts = 5;  ///< for several dimensions; all but the first are random
   std::uint64_t seed = 0;
 };
 
@@ -73,16 +73,17 @@ struct BandwidthSelection {
 };
 
 /// Minimises the criterion over log bandwidths. One dimension: every local minimum of a grid of ratio sqrt 2,
-/// refined. Several: local descent from the best common multiple of the columns' standard deviations and from
-/// n_starts - 1 random ones, columns left out wherever the criterion is no worse without them, then a search
-/// along every coordinate until no better valley is met. The bracket is set by the data: up to 100 times the
-/// range of a column, down to a tenth of the median gap between its adjacent distinct values, or 0.6 of that
-/// gap where a quarter of the rows or more repeat another row: below, duplicates predict each other and
-/// cross-validation of rounded data runs to zero (both times the kernel's width beside a gaussian).
-/// A point that no other reaches counts, in loo, as predicted by the mean of the others; smoother_scores()
-/// leaves it out. Results do not depend on the units of the columns or of y. Throws ArgumentError as
-/// smoother_scores() does, for a constant column (one row and all-duplicate rows included), for n_starts < 1,
-/// and where the criterion is undefined at every bandwidth.
+/// refined. Several: local descent from the best common multiple of the columns' standard deviations, from
+/// the best six places of a lattice and from n_starts - 1 random ones, columns left out wherever the
+/// criterion is no worse without them, then from each end a search along every coordinate until no better
+/// valley is met: more starts never end higher in tables below 2,048 rows. The bracket is set by the data: up
+/// to 100 times the range of a column, down to a tenth of the median gap between its adjacent distinct
+/// values, or 0.6 of that gap where a quarter of the rows or more repeat another row: below, duplicates
+/// predict each other and cross-validation of rounded data runs to zero (both times the kernel's width beside
+/// a gaussian). A point that no other reaches counts, in loo, as predicted by the mean of the others;
+/// smoother_scores() leaves it out. Results do not depend on the units of the columns or of y. Throws
+/// ArgumentError as smoother_scores() does, for a constant column (one row and all-duplicate rows included),
+/// for n_starts < 1, and where the criterion is undefined at every bandwidth.
 BandwidthSelection select_bandwidth(MatrixView x, VectorView y, const SelectionOptions& options);
 
 }  // namespace headspan::nw
