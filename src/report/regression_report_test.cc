@@ -84,6 +84,7 @@ TEST(RegressionReport, TheTerminalWarnsAndIsNotDriven) {
       text_of([&](std::ostream& out) { write_fit_terminal(out, fitted(), TerminalStyle{}); });
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_NE(text.find("WARNING"), std::string::npos);
+  EXPECT_NE(text.find("intervals rest on these left-out residuals"), std::string::npos);
   EXPECT_NE(text.find("c (constant, kept as asked)"), std::string::npos);
   EXPECT_NE(text.find("a: 1 missing value got the median"), std::string::npos);
   EXPECT_NE(text.find("the first on line 7: a missing value"), std::string::npos);

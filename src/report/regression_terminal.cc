@@ -89,6 +89,12 @@ void write_errors(std::ostream& out, const estimator::ErrorFacts& left_out,
   };
   if (held_out) write_entry(out, "held out", text(*held_out) + " (rows the fit did not see)", style);
   write_entry(out, "left out", text(left_out) + " (heads as learned on all rows: too small)", style);
+  if (!held_out)
+    write_entry(
+        out, "WARNING",
+        "no model of folds: intervals rest on these left-out residuals and are too narrow where heads "
+        "were learned; fit with --inner-folds 5, where the rows allow it, for ones that hold what they say",
+        style);
 }
 
 void write_question(std::ostream& out, const RegressionQuestion& question, const TerminalStyle& style) {
