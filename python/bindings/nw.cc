@@ -16,9 +16,8 @@
 #include <vector>
 
 #include "headspan/nw/attention.h"
-#include "headspan/nw/bandwidth.h"
+#include "headspan/nw/category.h"
 #include "headspan/nw/covariance.h"
-#include "headspan/nw/estimate.h"
 #include "headspan/nw/gradient.h"
 #include "headspan/nw/heads.h"
 #include "python/bindings/arrays.h"
@@ -52,6 +51,22 @@ nw::Kernel kernel_named(const std::string& function, const std::string& shape) {
       return kernel;
     }
   throw ArgumentError(fmt::format("kernel_shape: '{}' is neither radial nor product", shape));
+}
+
+using Codes = Rows<std::int32_t>;
+
+nw::Categories categories_of(const Codes& codes, const std::vector<std::string>& kernels) {
+  nw::Categories categories{view(codes), {}};
+  for (const std::string& name : kernels) {
+    const auto found = nw::category_kernel_named(name);
+    if (!found)
+      throw ArgumentError(
+          fmt::format("category_kernel: '{}' is none of aitchison_aitken, li_racine, "
+                      "wang_van_ryzin, li_racine_ordered",
+                      name));
+    categories.kernels.push_back(*found);
+  }
+  return categories;
 }
 
 nw::Criterion criterion_named(const std::string& name) {
@@ -100,18 +115,41 @@ nb::tuple result_of(nw::Estimate<T> found) {
                         status_array(std::move(found.status)));
 }
 
-template <class T>
-nb::tuple estimate(const Rows<T>& queries, const Rows<T>& keys, const Rows<T>& values,
-                   const std::string& kernel, const std::string& kernel_shape, const Numbers& bandwidth,
-                   bool leave_one_out, bool nearest_if_none, double relative_error, int threads) {
+nw::EstimateOptions estimate_options(const std::string& kernel, const std::string& kernel_shape,
+                                     const Numbers& bandwidth, bool leave_one_out, bool nearest_if_none,
+                                     double relative_error) {
   nw::EstimateOptions options;
   options.kernel = kernel_named(kernel, kernel_shape);
   options.bandwidth = view(bandwidth);
   options.leave_one_out = leave_one_out;
   options.nearest_if_none = nearest_if_none;
   options.relative_error = relative_error;
+  return options;
+}
+
+template <class T>
+nb::tuple estimate(const Rows<T>& queries, const Rows<T>& keys, const Rows<T>& values,
+                   const std::string& kernel, const std::string& kernel_shape, const Numbers& bandwidth,
+                   bool leave_one_out, bool nearest_if_none, double relative_error, int threads) {
+  const nw::EstimateOptions options =
+      estimate_options(kernel, kernel_shape, bandwidth, leave_one_out, nearest_if_none, relative_error);
   nw::Estimate<T> found =
       call(threads, [&] { return nw::estimate<T>(view(queries), view(keys), view(values), options); });
+  return result_of(std::move(found));
+}
+
+nb::tuple estimate_with_categories(const Rows<double>& queries, const Rows<double>& keys,
+                                   const Rows<double>& values, const std::string& kernel,
+                                   const std::string& kernel_shape, const Numbers& bandwidth,
+                                   bool leave_one_out, bool nearest_if_none, double relative_error,
+                                   const Codes& codes, const std::vector<std::string>& category_kernels,
+                                   const Codes& query_codes, const Numbers& lambda, int threads) {
+  const nw::EstimateOptions options =
+      estimate_options(kernel, kernel_shape, bandwidth, leave_one_out, nearest_if_none, relative_error);
+  const nw::EstimateCategories categories{categories_of(codes, category_kernels), view(query_codes),
+                                          view(lambda)};
+  nw::Estimate<double> found = call(
+      threads, [&] { return nw::estimate(view(queries), view(keys), view(values), options, categories); });
   return result_of(std::move(found));
 }
 
@@ -217,10 +255,14 @@ void weight_covariance(const Tensor<T>& query, const Tensor<T>& key, const std::
 }
 
 nb::dict smoother_scores(const Rows<double>& x, const Numbers& y, const std::string& kernel,
-                         const std::string& kernel_shape, const Numbers& bandwidth, int threads) {
+                         const std::string& kernel_shape, const Numbers& bandwidth, const Codes& codes,
+                         const std::vector<std::string>& category_kernels, const Numbers& lambda,
+                         int threads) {
   const nw::Kernel known = kernel_named(kernel, kernel_shape);
-  nw::SmootherScores found =
-      call(threads, [&] { return nw::smoother_scores(view(x), view(y), known, view(bandwidth)); });
+  const nw::Categories categories = categories_of(codes, category_kernels);
+  nw::SmootherScores found = call(threads, [&] {
+    return nw::smoother_scores(view(x), view(y), known, view(bandwidth), categories, view(lambda));
+  });
   nb::dict out;
   out["fit"] = handed_over(std::move(found.fit));
   out["loo_residual"] = handed_over(std::move(found.loo_residual));
@@ -238,22 +280,27 @@ nb::dict smoother_scores(const Rows<double>& x, const Numbers& y, const std::str
 
 nb::dict select_bandwidth(const Rows<double>& x, const Numbers& y, const std::string& kernel,
                           const std::string& kernel_shape, const std::string& criterion, bool per_dimension,
-                          int n_starts, std::uint64_t seed, int threads) {
+                          int n_starts, std::uint64_t seed, const Codes& codes,
+                          const std::vector<std::string>& category_kernels, int threads) {
   nw::SelectionOptions options;
   options.kernel = kernel_named(kernel, kernel_shape);
   options.criterion = criterion_named(criterion);
   options.per_dimension = per_dimension;
   options.n_starts = n_starts;
   options.seed = seed;
+  const nw::Categories categories = categories_of(codes, category_kernels);
   nw::BandwidthSelection found =
-      call(threads, [&] { return nw::select_bandwidth(view(x), view(y), options); });
+      call(threads, [&] { return nw::select_bandwidth(view(x), view(y), options, categories); });
   nb::list minima;
   for (nw::BandwidthMinimum& one : found.minima)
-    minima.append(nb::make_tuple(handed_over(std::move(one.bandwidth)), one.value));
+    minima.append(
+        nb::make_tuple(handed_over(std::move(one.bandwidth)), one.value, handed_over(std::move(one.lambda))));
   nb::dict out;
   out["bandwidth"] = handed_over(std::move(found.bandwidth));
+  out["lambda"] = handed_over(std::move(found.lambda));
   out["value"] = found.value;
   out["irrelevant"] = found.irrelevant;
+  out["irrelevant_category"] = found.irrelevant_category;
   out["at_edge"] = found.at_edge;
   out["minima"] = minima;
   out["n_evaluations"] = found.n_evaluations;
@@ -324,11 +371,14 @@ void bind_nw(nb::module_& module) {
   bind_precision<float>(module);
   bind_precision<double>(module);
   module.def("smoother_scores", &smoother_scores, "x"_a, "y"_a, "kernel"_a, "kernel_shape"_a, "bandwidth"_a,
-             "threads"_a);
+             "codes"_a, "category_kernels"_a, "lambda_"_a, "threads"_a);
+  module.def("estimate_with_categories", &estimate_with_categories, "queries"_a, "keys"_a, "values"_a,
+             "kernel"_a, "kernel_shape"_a, "bandwidth"_a, "leave_one_out"_a, "nearest_if_none"_a,
+             "relative_error"_a, "codes"_a, "category_kernels"_a, "query_codes"_a, "lambda_"_a, "threads"_a);
   module.def("ensemble_loo", &ensemble_loo, "x"_a, "y"_a, "projections"_a, "bandwidths"_a, "weights"_a,
              "kernel"_a, "kernel_shape"_a, "threads"_a);
   module.def("select_bandwidth", &select_bandwidth, "x"_a, "y"_a, "kernel"_a, "kernel_shape"_a, "criterion"_a,
-             "per_dimension"_a, "n_starts"_a, "seed"_a, "threads"_a);
+             "per_dimension"_a, "n_starts"_a, "seed"_a, "codes"_a, "category_kernels"_a, "threads"_a);
 }
 
 }  // namespace headspan::python

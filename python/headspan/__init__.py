@@ -12,6 +12,7 @@ MultiHeadNWRegressor and MultiHeadNWClassifier, for tables, are scikit-learn est
 from typing import TYPE_CHECKING, Any
 
 from ._attention import Attention, attention, weight_covariance
+from ._bandwidth import BandwidthMinimum, BandwidthSelection, SmootherScores, select_bandwidth, smoother_scores
 from ._claims import claim_ids, verify
 from ._core import (
     KERNELS,
@@ -67,17 +68,7 @@ from ._plan import (
     plan,
     plan_from_data,
 )
-from ._regression import (
-    BandwidthMinimum,
-    BandwidthSelection,
-    EnsembleLoo,
-    Estimate,
-    SmootherScores,
-    ensemble_loo,
-    nadaraya_watson,
-    select_bandwidth,
-    smoother_scores,
-)
+from ._regression import EnsembleLoo, Estimate, ensemble_loo, nadaraya_watson
 from ._weights import (
     FAMILIES,
     decompose_predictions,

@@ -592,6 +592,22 @@ def estimate(
     relative_error: float,
     threads: int,
 ) -> tuple[Array, Vector, Vector, Vector, NDArray[np.uint8]]: ...
+def estimate_with_categories(
+    queries: Array,
+    keys: Array,
+    values: Array,
+    kernel: str,
+    kernel_shape: str,
+    bandwidth: Vector,
+    leave_one_out: bool,
+    nearest_if_none: bool,
+    relative_error: float,
+    codes: NDArray[np.int32],
+    category_kernels: list[str],
+    query_codes: NDArray[np.int32],
+    lambda_: Vector,
+    threads: int,
+) -> tuple[Array, Vector, Vector, Vector, NDArray[np.uint8]]: ...
 def estimate_heads(
     queries: Array,
     keys: Array,
@@ -635,7 +651,15 @@ def weight_covariance(
     threads: int,
 ) -> None: ...
 def smoother_scores(
-    x: Array, y: Vector, kernel: str, kernel_shape: str, bandwidth: Vector, threads: int
+    x: Array,
+    y: Vector,
+    kernel: str,
+    kernel_shape: str,
+    bandwidth: Vector,
+    codes: NDArray[np.int32],
+    category_kernels: list[str],
+    lambda_: Vector,
+    threads: int,
 ) -> dict[str, Any]: ...
 def ensemble_loo(
     x: Array,
@@ -656,6 +680,8 @@ def select_bandwidth(
     per_dimension: bool,
     n_starts: int,
     seed: int,
+    codes: NDArray[np.int32],
+    category_kernels: list[str],
     threads: int,
 ) -> dict[str, Any]: ...
 def part(value: float, standard_error: float | None, estimated: bool) -> Part: ...

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _arrays, _core
-from ._regression import Estimate, KernelName, KernelShape, checked_rows, estimate_of, head_rows
+from ._bandwidth import KernelName, KernelShape
+from ._regression import Estimate, checked_rows, estimate_of, head_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _arrays, _core
+from . import _arrays, _categories, _core
+from ._bandwidth import KernelName, KernelShape, check_sizes, smoothing, table
+from ._categories import CategoryKernelName
 
-KernelName = Literal["gaussian", "softmax", "laplace", "epanechnikov", "biweight", "triweight", "tricube", "uniform"]
-KernelShape = Literal["radial", "product"]
-Criterion = Literal["loo", "gcv", "aicc"]
 FloatArray = NDArray[np.floating[Any]]
 
 
@@ -33,6 +32,8 @@ class Estimate:
     """[m] "ok", "no neighbour", "nearest neighbour" or "no other key"."""
     bandwidth: NDArray[np.float64]
     """[1] or [d] the bandwidth used."""
+    lambda_: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    """[c] the lambda used of every column of categories."""
 
 
 def nadaraya_watson(
@@ -46,6 +47,11 @@ def nadaraya_watson(
     leave_one_out: bool = False,
     nearest_if_none: bool = False,
     relative_error: float = 0.0,
+    categories: ArrayLike | None = None,
+    at_categories: ArrayLike | None = None,
+    category_kernel: CategoryKernelName | Sequence[CategoryKernelName] = "aitchison_aitken",
+    category_levels: Sequence[Sequence[Any] | None] | None = None,
+    lambda_: ArrayLike | Literal["auto"] = "auto",
     threads: int | None = None,
 ) -> Estimate:
     """The weighted means f(q) = sum_i k(q, x_i) y_i / sum_i k(q, x_i) at the queries `at`.
@@ -65,23 +71,46 @@ def nadaraya_watson(
     relative_error: weights that may be left out of a query's sum, as a share of those in it: every output then lies
     within relative_error times the spread of the values of the exact one, which is what 0 gives. Only gaussian and
     compact kernels of radial shape in up to 8 dimensions use it.
+    categories: [n] or [n, c], words or integers, the levels of c further columns; at_categories: [m] or [m, c], those of
+    the queries, given with `at` (x of shape [n, 0] has no column of numbers; `at` may then be left out). Weights are
+    multiplied by one category kernel per column; with lambda l, c levels and r the distance of two ordered levels, in
+    levels: aitchison_aitken 1 - l if equal, l / (c - 1) if not, l up to (c - 1) / c; li_racine 1, l; and of ordered
+    levels wang_van_ryzin 1 - l, (1 - l) l^r / 2; li_racine_ordered l^r, these with l up to 1. At l = 0 only equal
+    levels count; at the largest l the column does not matter, but for wang_van_ryzin.
+    category_kernel: one name for all columns or one for each. category_levels: for each column None (levels in their
+    sorted order) or its levels in order, which matters to ordered ones. lambda_: [c], or one for all; "auto" with
+    bandwidth "auto": they are chosen together. An unordered level that no row has differs from all of them. Computed in
+    float64, exact whatever relative_error; with lambda 0 a query may have no neighbour under any kernel.
     threads: None uses all cores; the result does not depend on it.
 
-    Raises ValueError on sizes that disagree, no key, NaN or infinity, or a bandwidth that is not positive;
-    TypeError on what is no array of real numbers. Zero queries give empty results.
+    Raises ValueError on sizes that disagree, no key, NaN or infinity, a bandwidth that is not positive, a lambda outside
+    its range, a missing level, or a query's ordered level that no row has; TypeError on what is no array of real numbers,
+    or levels that are neither words nor integers. Zero queries give empty results.
     """
     limit = _arrays.thread_count(threads)
-    queries, keys, values, plain = checked_rows(x, y, at, leave_one_out)
-    widths = _widths(bandwidth, keys, values[:, 0] if plain else values, kernel, kernel_shape, limit)
-    found = _core.estimate(
-        queries, keys, values, _arrays.word("kernel", kernel), _arrays.word("kernel_shape", kernel_shape), widths,
-        leave_one_out, nearest_if_none, float(relative_error), limit,
+    levels = _categories.encode(categories, category_kernel, category_levels)
+    at, query_codes = _categories.queries(levels, at, at_categories, leave_one_out)
+    queries, keys, values, plain = checked_rows(x, y, at, leave_one_out, may_be_empty=levels.n_columns > 0)
+    levels.check_rows(len(keys), len(queries), query_codes)
+    plain_values = values[:, 0] if plain else values
+    kernel_name, shape = _arrays.word("kernel", kernel), _arrays.word("kernel_shape", kernel_shape)
+    widths, lambdas = smoothing(bandwidth, lambda_, keys, plain_values, levels, kernel_name, shape, limit)
+    if levels.n_columns == 0:
+        found = _core.estimate(
+            queries, keys, values, kernel_name, shape, widths,
+            leave_one_out, nearest_if_none, float(relative_error), limit,
+        )  # fmt: skip
+        return estimate_of(found, plain, leave_one_out, widths)
+    wide = [_arrays.rows("x", one, np.float64) for one in (queries, keys, values)]
+    found = _core.estimate_with_categories(
+        wide[0], wide[1], wide[2], kernel_name, shape, widths, leave_one_out, nearest_if_none, float(relative_error),
+        levels.codes, levels.kernels, query_codes, lambdas, limit,
     )  # fmt: skip
-    return estimate_of(found, plain, leave_one_out, widths)
+    return replace(estimate_of(found, plain, leave_one_out, widths), lambda_=lambdas)
 
 
 def checked_rows(
-    x: ArrayLike, y: ArrayLike, at: ArrayLike | None, leave_one_out: bool
+    x: ArrayLike, y: ArrayLike, at: ArrayLike | None, leave_one_out: bool, may_be_empty: bool = False
 ) -> tuple[_arrays.Array, _arrays.Array, _arrays.Array, bool]:
     """Queries, keys and values as rows of one working type, finite and of sizes that agree; whether y was plain."""
     keys, values = _arrays.numbers("x", x), _arrays.numbers("y", y)
@@ -91,7 +120,7 @@ def checked_rows(
     dtype = _arrays.working_type(keys, values, queries)
     key_rows, value_rows = _arrays.rows("x", keys, dtype), _arrays.rows("y", values, dtype)
     query_rows = key_rows if at is None else _query_rows(queries, keys, dtype)
-    _check_sizes(key_rows, value_rows, query_rows)
+    check_sizes(key_rows, value_rows, query_rows, may_be_empty)
     for name, given in (("x", keys), ("y", values), *([("at", queries)] if at is not None else [])):
         _arrays.require_finite(name, given)
     return query_rows, key_rows, value_rows, values.ndim == 1
@@ -126,168 +155,6 @@ def _query_rows(queries: _arrays.Array, keys: _arrays.Array, dtype: type[Any]) -
             f"at: [m, {keys.shape[1]}] wanted, as x has {keys.shape[1]} columns; its shape is {queries.shape}"
         )
     return _arrays.rows("at", queries, dtype)
-
-
-def _check_sizes(keys: _arrays.Array, values: _arrays.Array, queries: _arrays.Array) -> None:
-    if len(keys) == 0:
-        raise ValueError("x: no rows; an estimate needs at least one key")
-    if keys.shape[1] == 0:
-        raise ValueError("x: no columns")
-    if len(values) != len(keys):
-        raise ValueError(f"y: {len(values)} rows for {len(keys)} rows of x")
-    if queries.shape[1] != keys.shape[1]:
-        raise ValueError(f"at: {queries.shape[1]} columns, x has {keys.shape[1]}")
-
-
-def _widths(
-    bandwidth: Any, keys: _arrays.Array, values: _arrays.Array, kernel: KernelName, shape: KernelShape, limit: int
-) -> NDArray[np.float64]:
-    if isinstance(bandwidth, str):
-        if bandwidth != "auto":
-            raise ValueError(f"bandwidth: positive numbers or 'auto' wanted, it is '{bandwidth}'")
-        return select_bandwidth(keys, values, kernel=kernel, kernel_shape=shape, threads=limit or None).bandwidth
-    widths = _arrays.vector("bandwidth", bandwidth)
-    if not (widths > 0).all():
-        raise ValueError(f"bandwidth: must be positive, it is {widths}")
-    dimensions = 1 if keys.ndim == 1 else keys.shape[1]
-    if len(widths) not in (1, dimensions):
-        raise ValueError(
-            f"bandwidth: one or {dimensions} of them wanted for {dimensions} columns, there are {len(widths)}"
-        )
-    return widths
-
-
-@dataclass(frozen=True, eq=False)
-class SmootherScores:
-    """The fit at the training points and its scores; W is the n x n matrix of weights."""
-
-    fit: NDArray[np.float64]
-    """[n] W y."""
-    loo_residual: NDArray[np.float64]
-    """[n] y_i - f^(-i)(x_i), the leave-one-out residual; NaN where w_ii = 1 (no other key in reach)."""
-    n_eff: NDArray[np.float64]
-    """[n] 1 / sum_j w_ij^2."""
-    self_weight: NDArray[np.float64]
-    """[n] w_ii."""
-    loo: float | None
-    """Mean squared leave-one-out residual over the points that have one."""
-    gcv: float | None
-    """Mean squared residual / (1 - tr W / n)^2."""
-    aicc: float | None
-    """log(sigma2) + (1 + tr W / n) / (1 - (tr W + 2) / n)."""
-    trace: float
-    """tr W, the effective degrees of freedom."""
-    trace_wwt: float
-    """tr W W^T."""
-    sigma2: float
-    """Mean squared in-sample residual."""
-    n_isolated: int
-    """Points with w_ii = 1."""
-
-
-def smoother_scores(
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    bandwidth: ArrayLike,
-    kernel: KernelName = "gaussian",
-    kernel_shape: KernelShape = "radial",
-    threads: int | None = None,
-) -> SmootherScores:
-    """Leave-one-out, generalised cross-validation, corrected AIC and degrees of freedom, in one pass and in float64.
-
-    x: [n, d] or [n]; y: [n]; the others as in nadaraya_watson, which also says what is refused.
-    """
-    limit = _arrays.thread_count(threads)
-    keys, values = _table(x, y)
-    widths = _widths(bandwidth, keys, values, kernel, kernel_shape, limit)
-    kernel_name, shape = _arrays.word("kernel", kernel), _arrays.word("kernel_shape", kernel_shape)
-    return SmootherScores(**_core.smoother_scores(keys, values, kernel_name, shape, widths, limit))
-
-
-def _table(x: ArrayLike, y: ArrayLike) -> tuple[_arrays.Array, NDArray[np.float64]]:
-    """Rows of x with one value of y each ([n] or [n, 1]), checked."""
-    keys, values = _arrays.rows("x", x, np.float64), _arrays.numbers("y", y)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    one_each = _arrays.vector("y", values)
-    _check_sizes(keys, one_each, keys)
-    _arrays.require_finite("x", keys)
-    _arrays.require_finite("y", one_each)
-    return keys, one_each
-
-
-@dataclass(frozen=True, eq=False)
-class BandwidthMinimum:
-    """One local minimum that the search met."""
-
-    bandwidth: NDArray[np.float64]
-    """[d], units of x; inf: the column is irrelevant."""
-    value: float
-    """The criterion there."""
-
-
-@dataclass(frozen=True, eq=False)
-class BandwidthSelection:
-    """The bandwidth that minimises a criterion."""
-
-    bandwidth: NDArray[np.float64]
-    """[d], units of x."""
-    value: float
-    """The criterion there."""
-    irrelevant: NDArray[np.bool_]
-    """[d] the column does not matter: without it the criterion is no worse (bandwidth inf), or the mean squared
-    leave-one-out residual rises by no more than its standard error (bandwidth still the minimiser)."""
-    at_edge: NDArray[np.bool_]
-    """[d] the search ended on an edge of its bracket."""
-    minima: tuple[BandwidthMinimum, ...]
-    """Every distinct minimum met, best first."""
-    n_evaluations: int
-    """How often the criterion was computed."""
-
-
-def select_bandwidth(
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    kernel: KernelName = "gaussian",
-    kernel_shape: KernelShape = "radial",
-    criterion: Criterion = "loo",
-    per_dimension: bool = True,
-    n_starts: int = 5,
-    seed: int = 0,
-    threads: int | None = None,
-) -> BandwidthSelection:
-    """Minimises a criterion over the bandwidths of a Nadaraya-Watson fit on its own data.
-
-    x: [n, d] or [n]; y: [n]. criterion: "loo" (leave-one-out), "gcv" or "aicc", see SmootherScores. per_dimension:
-    one bandwidth for each column, otherwise one for all in units of each column's spread. n_starts, seed: starting
-    points of the search where there are several bandwidths. Results do not depend on the units of the columns, nor on
-    the number of threads.
-
-    Raises ValueError as nadaraya_watson does, and for a constant column.
-    """
-    limit = _arrays.thread_count(threads)
-    keys, values = _table(x, y)
-    found = _core.select_bandwidth(
-        keys,
-        values,
-        _arrays.word("kernel", kernel),
-        _arrays.word("kernel_shape", kernel_shape),
-        _arrays.word("criterion", criterion),
-        bool(per_dimension),
-        _arrays.integer("n_starts", n_starts, 1, 2**31 - 1),
-        _arrays.integer("seed", seed, 0, 2**64 - 1),
-        limit,
-    )
-    return BandwidthSelection(
-        bandwidth=found["bandwidth"],
-        value=found["value"],
-        irrelevant=np.array(found["irrelevant"], dtype=bool),
-        at_edge=np.array(found["at_edge"], dtype=bool),
-        minima=tuple(BandwidthMinimum(bandwidth, value) for bandwidth, value in found["minima"]),
-        n_evaluations=found["n_evaluations"],
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,7 +194,7 @@ def ensemble_loo(
     positive and finite, or another kernel.
     """
     limit = _arrays.thread_count(threads)
-    keys, values = _table(x, y)
+    keys, values = table(x, y)
     frames = [head_rows(f"projections[{h}]", one) for h, one in enumerate(projections)]
     n_heads = len(frames)
     widths = _arrays.vector("bandwidth", bandwidth)

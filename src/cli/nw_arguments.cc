@@ -17,10 +17,12 @@ constexpr const char* kFooter = R"(Examples:
   headspan nw faithful.csv --x eruptions --y waiting
   headspan nw data.csv --x a,b --y c --bandwidth 0.5,2 --kernel epanechnikov --json fit.json
   headspan nw data.csv --x a --y c --at grid.csv --json -
+  headspan nw data.csv --x a,region,size --y c --ordered size
   cat data.csv | headspan nw - --x a --y c --loo
 
 Rows with a missing value in a column that is used are left out and listed. Compact kernels
-(epanechnikov, biweight, triweight, tricube, uniform) reach one bandwidth.
+(epanechnikov, biweight, triweight, tricube, uniform) reach one bandwidth. Input columns of words are
+categories, and lambda says how much a level borrows from the others: 0 nothing, the largest all.
 
 Exit codes:
   0 done                       4 done in part: some point has no estimate
@@ -52,9 +54,36 @@ void declare_model(CLI::App& command, NwArguments& a) {
       ->type_name("SHAPE")
       ->group(group);
   command
-      .add_option("--bandwidth", a.bandwidth,
-                  "auto, one number for all inputs, or one per input between commas [auto: one per input]")
+      .add_option(
+          "--bandwidth", a.bandwidth,
+          "auto, one number for all inputs that are numbers, or one for each between commas [auto: one for "
+          "each]")
       ->type_name("H")
+      ->group(group);
+}
+
+void declare_categories(CLI::App& command, NwArguments& a) {
+  const char* group = "Categories (columns of words among --x, and those of --ordered)";
+  command
+      .add_option(
+          "--ordered", a.ordered,
+          "Input columns, of words or numbers, whose levels have an order: that of the numbers, or of "
+          "the alphabet")
+      ->type_name("NAMES")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(group);
+  command
+      .add_option("--category-kernel", a.category_kernel,
+                  "aitchison_aitken or li_racine for unordered columns, wang_van_ryzin or li_racine_ordered "
+                  "for ordered ones; one of each between commas [aitchison_aitken,li_racine_ordered]")
+      ->type_name("NAMES")
+      ->group(group);
+  command
+      .add_option("--lambda", a.lambda,
+                  "auto, one number for all columns of categories, or one for each between commas; given "
+                  "together with --bandwidth [auto]")
+      ->type_name("L")
       ->group(group);
 }
 
@@ -97,26 +126,35 @@ void declare_output(CLI::App& command, NwArguments& a) {
   command.add_flag("--quiet", a.quiet, "No table")->group(group);
 }
 
-double positive_number(const std::string& word, const std::string& whole) {
-  double value = 0.0;
-  const char* end = word.data() + word.size();
-  const auto read = std::from_chars(word.data(), end, value);
-  if (read.ec != std::errc() || read.ptr != end || !(value > 0.0) || !std::isfinite(value))
-    throw UsageError(
-        fmt::format("--bandwidth {}: must be auto or positive numbers between commas, e.g. 0.5,2", whole));
-  return value;
-}
-
-Vector given_bandwidth(const std::string& words) {
+/// Numbers between commas after `option`; empty for "auto".
+Vector given_numbers(const std::string& option, const std::string& words, bool may_be_zero) {
   if (words == "auto") return {};
   std::vector<double> values;
-  std::size_t start = 0;
-  while (start != std::string::npos) {
-    const std::size_t comma = words.find(',', start);
-    values.push_back(positive_number(words.substr(start, comma - start), words));
-    start = comma == std::string::npos ? comma : comma + 1;
+  for (const std::string& word : between_commas(words)) {
+    double value = 0.0;
+    const char* end = word.data() + word.size();
+    const auto read = std::from_chars(word.data(), end, value);
+    const bool in_range = value > 0.0 || (may_be_zero && value == 0.0);
+    if (read.ec != std::errc() || read.ptr != end || !in_range || !std::isfinite(value))
+      throw UsageError(fmt::format("{} {}: must be auto or {} numbers between commas, e.g. {}", option, words,
+                                   may_be_zero ? "non-negative" : "positive",
+                                   may_be_zero ? "0.1,0.5" : "0.5,2"));
+    values.push_back(value);
   }
   return Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size()));
+}
+
+void set_category_kernels(const std::string& words, NwOptions& options) {
+  if (words.empty()) return;
+  for (const std::string& word : between_commas(words)) {
+    const auto kernel = nw::category_kernel_named(word);
+    if (!kernel)
+      throw UsageError(
+          fmt::format("--category-kernel {}: there is no such kernel; there are aitchison_aitken and "
+                      "li_racine, wang_van_ryzin and li_racine_ordered",
+                      word));
+    (is_ordered(*kernel) ? options.ordered : options.unordered) = *kernel;
+  }
 }
 
 nw::Kernel kernel_named(const NwArguments& a) {
@@ -147,6 +185,7 @@ void check_ranges(const NwArguments& a) {
 
 void declare(CLI::App& command, NwArguments& arguments) {
   declare_model(command, arguments);
+  declare_categories(command, arguments);
   declare_computation(command, arguments);
   declare_points(command, arguments);
   declare_table_options(command, arguments.table);
@@ -159,7 +198,9 @@ NwOptions resolve(const NwArguments& a) {
   NwOptions options;
   options.csv = csv_options(a.table);
   options.kernel = kernel_named(a);
-  options.bandwidth = given_bandwidth(a.bandwidth);
+  options.bandwidth = given_numbers("--bandwidth", a.bandwidth, false);
+  options.lambda = given_numbers("--lambda", a.lambda, true);
+  set_category_kernels(a.category_kernel, options);
   const auto criterion = nw::criterion_named(a.criterion);
   if (!criterion) throw UsageError(fmt::format("--criterion {}: must be loo, gcv or aicc", a.criterion));
   options.selection.kernel = options.kernel;

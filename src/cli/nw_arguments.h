@@ -8,16 +8,17 @@
 
 #include "cli/outputs.h"
 #include "cli/table_input.h"
-#include "headspan/nw/bandwidth.h"
+#include "headspan/nw/category.h"
 
 namespace headspan::cli {
 
 struct NwArguments {
   std::string data;
-  std::vector<std::string> x;
+  std::vector<std::string> x, ordered;
   std::string y;
   std::optional<std::string> at, json;
   std::string kernel = "gaussian", shape = "radial", bandwidth = "auto", criterion = "loo";
+  std::string category_kernel, lambda = "auto";
   int n_starts = 5, n_threads = 0;
   std::uint64_t seed = 0;
   double relative_error = 0.0;
@@ -30,7 +31,10 @@ struct NwOptions {
   table::CsvOptions csv;
   nw::Kernel kernel;
   Vector bandwidth;                ///< as given; empty where it is to be chosen
-  nw::SelectionOptions selection;  ///< how to choose it
+  Vector lambda;                   ///< the same, of the columns of categories
+  nw::SelectionOptions selection;  ///< how to choose them
+  nw::CategoryKernel unordered = nw::CategoryKernel::aitchison_aitken;
+  nw::CategoryKernel ordered = nw::CategoryKernel::li_racine_ordered;
 };
 
 /// Declares every option on `command`, bound to `arguments`.

@@ -25,17 +25,6 @@ char decimal_mark_named(const std::string& word) {
   throw UsageError(fmt::format("--decimal {}: must be point or comma", word));
 }
 
-std::vector<std::string> between_commas(const std::string& word) {
-  std::vector<std::string> parts;
-  std::size_t start = 0;
-  for (;;) {
-    const std::size_t comma = word.find(',', start);
-    parts.push_back(word.substr(start, comma - start));
-    if (comma == std::string::npos) return parts;
-    start = comma + 1;
-  }
-}
-
 std::string without_blanks(const std::string& text) {
   const std::size_t start = text.find_first_not_of(' ');
   if (start == std::string::npos) return {};
@@ -79,6 +68,17 @@ table::Table read_table(const std::string& path, const table::CsvOptions& option
   if (path != "-") return table::read_csv(path, options);
   const std::string text(std::istreambuf_iterator<char>(std::cin), {});
   return table::parse_csv(text, "standard input", options);
+}
+
+std::vector<std::string> between_commas(const std::string& word) {
+  std::vector<std::string> parts;
+  std::size_t start = 0;
+  for (;;) {
+    const std::size_t comma = word.find(',', start);
+    parts.push_back(word.substr(start, comma - start));
+    if (comma == std::string::npos) return parts;
+    start = comma + 1;
+  }
 }
 
 std::vector<std::string> column_names(const table::Table& table, const std::vector<std::string>& words,

@@ -26,6 +26,9 @@ table::CsvOptions csv_options(const TableArguments& arguments);
 /// The table in a file, or in standard input where `path` is "-". Throws what read_csv throws.
 table::Table read_table(const std::string& path, const table::CsvOptions& options);
 
+/// The parts of a word that commas separate.
+std::vector<std::string> between_commas(const std::string& word);
+
 /// Column names from words: each word is the name of a column, or several names between commas. Empty names
 /// are a UsageError of `option`.
 std::vector<std::string> column_names(const table::Table& table, const std::vector<std::string>& words,

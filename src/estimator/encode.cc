@@ -8,11 +8,11 @@
 #include "estimator/prepare.h"
 #include "headspan/estimator/encoding.h"
 #include "headspan/numeric/error.h"
+#include "headspan/table/inputs.h"
 
 namespace headspan::estimator {
 namespace {
 
-using table::Column;
 using table::ColumnType;
 using table::Table;
 
@@ -62,45 +62,22 @@ void encode_number(const EncodedColumn& learnt, const Table& table, std::size_t 
   }
 }
 
-/// Cells of a category as texts, whatever they were taken for in this table.
-class Cells {
- public:
-  Cells(const Column& column, ColumnType type) : column_(column), type_(type) {}
-
-  bool is_missing(Index row) const {
-    const auto i = static_cast<std::size_t>(row);
-    if (type_ == ColumnType::text) return column_.codes[i] == table::kMissingCode;
-    return type_ == ColumnType::empty || std::isnan(column_.values[i]);
-  }
-
-  std::string text(Index row) const {
-    const auto i = static_cast<std::size_t>(row);
-    if (type_ == ColumnType::text) return column_.levels[static_cast<std::size_t>(column_.codes[i])];
-    return fmt::format("{}", column_.values[i]);
-  }
-
- private:
-  const Column& column_;
-  ColumnType type_;
-};
-
 void encode_category(const EncodedColumn& learnt, const Table& table, std::size_t at,
                      const std::vector<Index>& rows, Matrix& x, Index first, ColumnRepair& repair) {
   std::unordered_map<std::string, Index> places;
   for (const std::string& level : learnt.levels) places.emplace(level, static_cast<Index>(places.size()));
   const Index missing_place = learnt.has_missing ? std::ssize(learnt.levels) : -1;
-  const Cells cells(table.columns[at], table.understood.columns[at].type);
   const bool is_pair = std::ssize(learnt.levels) + (learnt.has_missing ? 1 : 0) == 2;
   for (Index i = 0; i < x.rows(); ++i) {
     const Index row = rows[static_cast<std::size_t>(i)];
-    const std::string cell = cells.is_missing(row) ? std::string() : cells.text(row);
+    const std::optional<std::string> cell = table::cell_text(table, at, row);
     Index place = missing_place;
-    if (!cells.is_missing(row)) {
-      const auto found = places.find(cell);
+    if (cell) {
+      const auto found = places.find(*cell);
       place = found == places.end() ? -1 : found->second;
     }
     if (place < 0)
-      note_unseen(table, row, cell, repair);
+      note_unseen(table, row, cell.value_or(""), repair);
     else if (is_pair)
       x(i, first) = place == 0 ? -0.5 : 0.5;
     else

@@ -125,6 +125,43 @@ TEST(NwReport, GivenBandwidthsAndLeaveOneOut) {
   EXPECT_EQ(json["points"][1]["loo_fit"], 4.0);
 }
 
+// The second input is a category; the second point has a level that no training row has.
+NwReport with_categories() {
+  NwReport report = example();
+  report.bandwidth = Vector::Constant(1, 0.5);
+  report.selection->bandwidth = report.bandwidth;
+  report.selection->irrelevant = {false};
+  report.selection->at_edge = {false};
+  report.selection->irrelevant_category = {true};
+  report.selection->minima = {{report.bandwidth, Vector{{0.5}}, 7.25}};
+  report.points = (Matrix(2, 1) << 1, 30).finished();
+  report.categories.columns = {{"b\x1b[31m", true, {"low", "up"}}};
+  report.categories.kernels = {nw::CategoryKernel::li_racine_ordered};
+  report.categories.lambda = Vector{{1.0}};
+  report.categories.points = (RowMatrix<std::int32_t>(2, 1) << 1, 2).finished();
+  report.categories.unseen = {{"else"}};
+  return report;
+}
+
+TEST(NwReport, CategoriesStandBesideNumbers) {
+  const Json json = json_of(with_categories());
+  EXPECT_EQ(json["points"][0]["x"], Json::parse(R"([1.0, "up"])"));
+  EXPECT_EQ(json["points"][1]["x"], Json::parse(R"([30.0, "else"])"));
+  EXPECT_EQ(json["lambda"], Json::parse("[1.0]"));
+  EXPECT_EQ(json["options"]["lambda"], "auto");
+  EXPECT_EQ(json["categories"][0]["levels"], Json::parse(R"(["low", "up"])"));
+  EXPECT_EQ(json["categories"][0]["kernel"], "li_racine_ordered");
+  EXPECT_EQ(json["categories"][0]["ordered"], true);
+  EXPECT_EQ(json["selection"]["minima"][0]["lambda"], Json::parse("[0.5]"));
+  EXPECT_EQ(json["selection"]["irrelevant_category"], Json::parse("[true]"));
+  const std::string words = words_of(with_categories());
+  for (const char* part :
+       {"ordered: low < up", "li_racine_ordered, from 0 to 1", "0.5 (a)", "is left out", "else"})
+    EXPECT_NE(words.find(part), std::string::npos) << part << "\n" << words;
+  EXPECT_EQ(words.find('\x1b'), std::string::npos);
+  EXPECT_FALSE(json_of(example()).contains("lambda"));
+}
+
 TEST(NwReport, NoPointsAreAnEmptyList) {
   NwReport report = example();
   report.points.resize(0, 2);

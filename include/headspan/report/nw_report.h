@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "headspan/nw/bandwidth.h"
-#include "headspan/nw/estimate.h"
+#include "headspan/nw/category.h"
 #include "headspan/report/report.h"
-#include "headspan/table/columns.h"
+#include "headspan/table/inputs.h"
 
 namespace headspan::report {
 
@@ -18,6 +17,15 @@ namespace headspan::report {
 struct InputFacts {
   table::Understood understood;
   std::vector<table::DroppedRow> dropped;
+};
+
+/// The inputs that are categories, and what the points say in them.
+struct NwCategories {
+  std::vector<table::CategoryColumn> columns;
+  std::vector<nw::CategoryKernel> kernels;       ///< of each column
+  Vector lambda;                                 ///< of each column
+  RowMatrix<std::int32_t> points;                ///< [m, columns], as table::InputRows has them
+  std::vector<std::vector<std::string>> unseen;  ///< of each column
 };
 
 struct NwReport {
@@ -31,9 +39,10 @@ struct NwReport {
   std::optional<nw::SelectionOptions> selection_options;  ///< empty: the bandwidth was given
   std::optional<nw::BandwidthSelection> selection;        ///< set where selection_options is
   Index n = 0;                                            ///< training rows used
-  Vector bandwidth;                                       ///< one for all inputs or one per input
+  Vector bandwidth;         ///< one for all inputs that are numbers or one for each
+  NwCategories categories;  ///< without columns where every input is a number
   nw::SmootherScores scores;
-  Matrix points;                    ///< [m, inputs]
+  Matrix points;                    ///< [m, inputs that are numbers]
   std::vector<std::int64_t> lines;  ///< [m], source line of each point
   nw::Estimate<double> estimate;    ///< at the points
   /// [m] estimates without the point's own row; empty unless asked for.
