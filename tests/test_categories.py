@@ -105,12 +105,14 @@ def test_categories_alone() -> None:
         lambda_=0.5,
     )  # fmt: skip
     assert found.output == pytest.approx([8 / 2.5, 10 / 2, 4])
-    assert headspan.nadaraya_watson(none, y, bandwidth="auto", categories=words, lambda_=0.0).output.tolist() == [
-        2,
-        2,
-        8,
-    ]
-    assert headspan.select_bandwidth(np.empty((6, 0)), [1, 2, 1, 7, 8, 7], categories=list("aaabbb")).lambda_[0] < 1e-6
+    apart = headspan.nadaraya_watson(none, y, bandwidth="auto", categories=words, lambda_=0.0)
+    assert apart.output.tolist() == [2, 2, 8]
+    levels, values = list("aaabbb"), np.array([1.0, 2, 1, 7, 8, 7])
+    found = headspan.select_bandwidth(np.empty((6, 0)), values, categories=levels)
+    for lam in (found.lambda_[0], 1e-8, 0.1, 0.5):
+        weights = category_weights.column_weights(levels, levels, "aitchison_aitken", lam, "ab")
+        assert category_weights.loo(weights, values) >= found.value * (1 - 1e-12)
+    assert found.lambda_[0] < 0.05
 
 
 def test_levels_in_a_given_order() -> None:
