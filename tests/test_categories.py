@@ -108,11 +108,11 @@ def test_categories_alone() -> None:
     apart = headspan.nadaraya_watson(none, y, bandwidth="auto", categories=words, lambda_=0.0)
     assert apart.output.tolist() == [2, 2, 8]
     levels, values = list("aaabbb"), np.array([1.0, 2, 1, 7, 8, 7])
-    found = headspan.select_bandwidth(np.empty((6, 0)), values, categories=levels)
-    for lam in (found.lambda_[0], 1e-8, 0.1, 0.5):
+    chosen = headspan.select_bandwidth(np.empty((6, 0)), values, categories=levels)
+    for lam in (chosen.lambda_[0], 1e-8, 0.1, 0.5):
         weights = category_weights.column_weights(levels, levels, "aitchison_aitken", lam, "ab")
-        assert category_weights.loo(weights, values) >= found.value * (1 - 1e-12)
-    assert found.lambda_[0] < 0.05
+        assert category_weights.loo(weights, values) >= chosen.value * (1 - 1e-12)
+    assert chosen.lambda_[0] < 0.05
 
 
 def test_levels_in_a_given_order() -> None:

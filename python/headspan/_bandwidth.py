@@ -70,8 +70,9 @@ def smoother_scores(
     keys, values = table(x, y, levels)
     widths = numbers_of_widths(bandwidth, keys)
     lambdas = levels.lambdas(lambda_)
+    kernel_name, shape = _arrays.word("kernel", kernel), _arrays.word("kernel_shape", kernel_shape)
     found = _core.smoother_scores(
-        keys, values, kernel, kernel_shape, widths, levels.codes, levels.kernels, lambdas, limit
+        keys, values, kernel_name, shape, widths, levels.codes, levels.kernels, lambdas, limit
     )
     return SmootherScores(**found)
 
@@ -111,7 +112,8 @@ class BandwidthSelection:
     value: float
     """The criterion there."""
     irrelevant: NDArray[np.bool_]
-    """[d] the criterion is flat beyond this bandwidth: the column does not matter."""
+    """[d] the column does not matter: without it the criterion is no worse (bandwidth inf), or the mean squared
+    leave-one-out residual rises by no more than its standard error (bandwidth still the minimiser)."""
     at_edge: NDArray[np.bool_]
     """[d] the search ended on an edge of its bracket."""
     minima: tuple[BandwidthMinimum, ...]
@@ -152,19 +154,15 @@ def select_bandwidth(
     limit = _arrays.thread_count(threads)
     levels = _categories.encode(categories, category_kernel, category_levels)
     keys, values = table(x, y, levels)
-    if isinstance(n_starts, bool) or n_starts < 1:
-        raise ValueError(f"n_starts: at least 1, it is {n_starts}")
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"seed: from 0 to 2^64 - 1, it is {seed}")
     found = _core.select_bandwidth(
         keys,
         values,
-        kernel,
-        kernel_shape,
-        criterion,
-        per_dimension,
-        n_starts,
-        seed,
+        _arrays.word("kernel", kernel),
+        _arrays.word("kernel_shape", kernel_shape),
+        _arrays.word("criterion", criterion),
+        bool(per_dimension),
+        _arrays.integer("n_starts", n_starts, 1, 2**31 - 1),
+        _arrays.integer("seed", seed, 0, 2**64 - 1),
         levels.codes,
         levels.kernels,
         limit,
@@ -187,8 +185,8 @@ def smoothing(
     keys: _arrays.Array,
     values: _arrays.Array,
     levels: Levels,
-    kernel: KernelName,
-    shape: KernelShape,
+    kernel: str,
+    shape: str,
     limit: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The bandwidths and lambdas asked for; where both are to be chosen, chosen together."""
