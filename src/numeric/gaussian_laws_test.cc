@@ -67,9 +67,8 @@ TEST(GaussianKernelLaw, LargeBandwidthTendsToTheMeanSquaredCosine) {
 }
 
 TEST(GaussianKernelLaw, RefusesBadBandwidths) {
-  EXPECT_THROW(GaussianKernelLaw(0.0), ArgumentError);
-  EXPECT_THROW(GaussianKernelLaw(-1.0), ArgumentError);
-  EXPECT_THROW(GaussianKernelLaw(std::numeric_limits<double>::infinity()), ArgumentError);
+  for (const double bad : {0.0, -1.0, std::numeric_limits<double>::infinity()})
+    EXPECT_THROW(GaussianKernelLaw{bad}, ArgumentError) << bad;
 }
 
 }  // namespace

@@ -43,11 +43,11 @@ void check_some_column(MatrixView x, const Categories& categories) {
 
 void check_distances(const Kernel& kernel, MatrixView x, VectorView bandwidth) {
   if (is_compact(kernel.function) || x.rows() == 0) return;
-  constexpr double kFarthest = 1e150;
+  constexpr double kMostBandwidths = 1e150;
   for (Index k = 0; k < x.cols(); ++k) {
     const double low = x.col(k).minCoeff(), high = x.col(k).maxCoeff();
     const double size = kernel.function == KernelFunction::softmax ? std::max(-low, high) : high - low;
-    if (!(size / bandwidth[k] <= kFarthest))
+    if (!(size / bandwidth[k] <= kMostBandwidths))
       throw ArgumentError(fmt::format(
           "bandwidth: {} in column {}, whose values span {}, asks for squares beyond double; widen it",
           bandwidth[k], k, size));

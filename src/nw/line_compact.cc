@@ -16,8 +16,8 @@ namespace {
 
 // Of a block of sorted keys: its width in bandwidths, and its greatest number.
 constexpr double kBlockWidth = 0.5;
-constexpr std::size_t kBlockKeys = 16384;
-constexpr std::size_t kQueriesPerTask = 4096;
+constexpr std::size_t kLineBlockKeys = 16384;
+constexpr std::size_t kLineQueriesPerTask = 4096;
 
 // Coefficients of a polynomial, the constant first; the square of tricube has the most. On the stack: every
 // query asks for some.
@@ -97,7 +97,7 @@ class CompactLine {
         n_moments_(square_.size + kernel_.size * static_cast<std::size_t>(values.cols())) {
     for (std::size_t first = 0; first < n();) {
       std::size_t last = first;
-      while (last < n() && last - first < kBlockKeys && key(last) - key(first) <= kBlockWidth * bandwidth)
+      while (last < n() && last - first < kLineBlockKeys && key(last) - key(first) <= kBlockWidth * bandwidth)
         ++last;
       blocks_.push_back({first, last, 0.5 * (key(first) + key(last - 1))});
       totals_.push_back(moments_of(blocks_.back(), false));
@@ -245,12 +245,13 @@ Sums sum_on_line_compact(KernelFunction function, VectorView queries, VectorView
   const CompactLine line(function, sorted_keys, sorted_values, bandwidth);
   const Index m = queries.size(), columns = values.cols();
   Sums sums{Vector::Zero(m), Vector::Zero(m), Matrix::Zero(m, columns)};
-  const std::size_t n_queries = order.size(), n_tasks = (n_queries + kQueriesPerTask - 1) / kQueriesPerTask;
+  const std::size_t n_queries = order.size(),
+                    n_tasks = (n_queries + kLineQueriesPerTask - 1) / kLineQueriesPerTask;
   parallel_for(static_cast<Index>(n_tasks), [&](Index task) {
     PartialBlocks partial(line);
     Vector row(2 + columns);
-    const std::size_t first = static_cast<std::size_t>(task) * kQueriesPerTask;
-    for (std::size_t i = first; i < std::min(n_queries, first + kQueriesPerTask); ++i) {
+    const std::size_t first = static_cast<std::size_t>(task) * kLineQueriesPerTask;
+    for (std::size_t i = first; i < std::min(n_queries, first + kLineQueriesPerTask); ++i) {
       const Index q = order[i];
       line.sums_at(queries[q], relative_error, partial, row.data());
       sums.weight[q] = row[0];

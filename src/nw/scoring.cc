@@ -97,7 +97,7 @@ void use_differences(const Inputs<T>& inputs, const Vector& centre, double unit,
 }  // namespace
 
 // The square of its inverse is a number.
-constexpr double kNarrowest = 1e-150;
+constexpr double kNarrowestBandwidth = 1e-150;
 
 Vector full_bandwidth(const Vector& bandwidth, Index d) {
   if (bandwidth.size() != 1 && bandwidth.size() != d)
@@ -106,9 +106,9 @@ Vector full_bandwidth(const Vector& bandwidth, Index d) {
   for (Index j = 0; j < bandwidth.size(); ++j) {
     if (!(bandwidth[j] > 0.0))
       throw ArgumentError(fmt::format("bandwidth: is {}, must be positive", bandwidth[j]));
-    if (bandwidth[j] < kNarrowest)
+    if (bandwidth[j] < kNarrowestBandwidth)
       throw ArgumentError(fmt::format("bandwidth: is {}, below {}, where its square leaves double",
-                                      bandwidth[j], kNarrowest));
+                                      bandwidth[j], kNarrowestBandwidth));
   }
   return bandwidth.size() == d ? bandwidth : Vector::Constant(d, bandwidth[0]);
 }
