@@ -68,8 +68,8 @@ struct EstimateCategories {
 /// neighbour under any kernel; nearest_if_none then takes, of the keys whose categories are the most alike,
 /// the nearest. Always exact: relative_error is not used. Weights are relative to a query's largest; at
 /// wang_van_ryzin's lambda = 1 they are the limit from below, and log_normaliser is -inf. Every weight is
-/// exponentiated alone: O(m n) time, several times that of numbers only, O((m + n) (d + c)) memory and a row
-/// of n per thread; relative 1e-12 times the condition of the sum, more where every log weight is beyond
+/// exponentiated alone: O(m n) time, about ten times that of numbers only, O((m + n) (d + c)) memory and a
+/// row of n per thread; relative 1e-12 times the condition of the sum, more where every log weight is beyond
 /// -1e4, of which 1e-16 is lost; same bits for any number of threads. Without a column of categories it is
 /// estimate() itself. Throws ArgumentError as estimate() and category_value() do, on sizes that disagree, and
 /// on a level as said, naming column, query and code.
