@@ -23,12 +23,26 @@ function(headspan_room name)
   endforeach()
   set_property(GLOBAL APPEND PROPERTY HEADSPAN_ROOMS headspan_${name})
 
+  headspan_unity(headspan_${name})
+
   if(HEADSPAN_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(${name}_test PRIVATE headspan_${name} headspan_build_flags ${ROOM_LINK} GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE
       HEADSPAN_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared" HEADSPAN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    headspan_unity(${name}_test)
+    if(HEADSPAN_SANITIZE)
+      # Tests take longer to compile with sanitizers than to run.
+      target_compile_options(${name}_test PRIVATE -O0)
+    endif()
     gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX ${name}. PROPERTIES TIMEOUT 600)
   endif()
+endfunction()
+
+# A source that another includes would be a header by GCC's reckoning, and its unnamed namespace then a mistake.
+function(headspan_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEADSPAN_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+  target_compile_options(${target} PRIVATE
+    $<$<AND:$<BOOL:${HEADSPAN_UNITY}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
 endfunction()

@@ -16,7 +16,7 @@ namespace {
 constexpr Index kRowsPerBlock = 64;
 // Below it 1 - leverage is rounding: no other row says anything of this one, and its residual is its distance
 // from the mean.
-constexpr double kLeastLeft = 1e-8;
+constexpr double kLeastLeftAlone = 1e-8;
 
 void for_blocks(Index n, const std::function<void(Index first, Index count)>& body) {
   parallel_for((n + kRowsPerBlock - 1) / kRowsPerBlock, [&](Index block) {
@@ -67,7 +67,7 @@ class SharpSystem {
     const Vector left = left_without();
     out.loo_residual = (out.values - y).cwiseQuotient(left);
     for (Index i = 0; i < y.size(); ++i)
-      if (left[i] < kLeastLeft) out.loo_residual[i] = y[i] - mean;
+      if (left[i] < kLeastLeftAlone) out.loo_residual[i] = y[i] - mean;
     return out;
   }
 
@@ -107,7 +107,7 @@ class SharpSystem {
     const Vector left = left_without();
     Pull pull{Vector::Zero(y.size()), Vector::Zero(y.size())};
     for (Index i = 0; i < y.size(); ++i) {
-      if (left[i] < kLeastLeft) continue;
+      if (left[i] < kLeastLeftAlone) continue;
       pull.numerator[i] = 2.0 * rows_.frequency[i] * at.loo_residual[i] / (total * left[i]);
       pull.diagonal[i] = -pull.numerator[i] * at.loo_residual[i] * (1.0 + t) / copies_[i];
     }

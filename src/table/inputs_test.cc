@@ -13,7 +13,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-Table example() {
+Table places() {
   return parse_csv(
       "y,size,place,year,mixed\n"
       "1,2.5,south,2010,1\n"
@@ -25,21 +25,21 @@ Table example() {
 }
 
 TEST(Inputs, WordsAreCategoriesAndSoIsWhatIsSaidToBeOrdered) {
-  InputColumns columns = input_columns(example(), {"place", "size", "year"}, {"year"});
+  InputColumns columns = input_columns(places(), {"place", "size", "year"}, {"year"});
   EXPECT_EQ(columns.numbers, Words{"size"});
   ASSERT_EQ(columns.categories.size(), 2u);
   EXPECT_EQ(columns.categories[0].name, "place");
   EXPECT_FALSE(columns.categories[0].is_ordered);
   EXPECT_TRUE(columns.categories[1].is_ordered);
-  EXPECT_EQ(input_columns(example(), {"place"}, {"place"}).categories[0].is_ordered, true);
+  EXPECT_EQ(input_columns(places(), {"place"}, {"place"}).categories[0].is_ordered, true);
   // One cell in five is a word: a slip in a column of numbers.
-  EXPECT_EQ(input_columns(example(), {"mixed"}, {}).numbers, Words{"mixed"});
-  EXPECT_EQ(input_columns(example(), {"mixed"}, {"mixed"}).numbers, Words{"mixed"});
+  EXPECT_EQ(input_columns(places(), {"mixed"}, {}).numbers, Words{"mixed"});
+  EXPECT_EQ(input_columns(places(), {"mixed"}, {"mixed"}).numbers, Words{"mixed"});
 }
 
 TEST(Inputs, LevelsAreThoseOfTheRowsThatAreUsed) {
-  InputColumns columns = input_columns(example(), {"size", "place", "year"}, {"year"});
-  const InputRows rows = learn_inputs(example(), columns, "y");
+  InputColumns columns = input_columns(places(), {"size", "place", "year"}, {"year"});
+  const InputRows rows = learn_inputs(places(), columns, "y");
   EXPECT_EQ(columns.categories[0].levels, (Words{"north", "south"}));
   EXPECT_EQ(columns.categories[1].levels, (Words{"0", "9", "2010"}));
   EXPECT_EQ(rows.codes, (RowMatrix<std::int32_t>(3, 2) << 1, 2, 0, 1, 0, 0).finished());
@@ -53,8 +53,8 @@ TEST(Inputs, LevelsAreThoseOfTheRowsThatAreUsed) {
 }
 
 TEST(Inputs, AnotherTableIsReadByTheSameLevels) {
-  InputColumns columns = input_columns(example(), {"place", "year"}, {"year"});
-  learn_inputs(example(), columns, "y");
+  InputColumns columns = input_columns(places(), {"place", "year"}, {"year"});
+  learn_inputs(places(), columns, "y");
   // The words of one table may look like numbers in another.
   const Table other = parse_csv("year,place\n2010,7\n9,7\n100,8\n", "o.csv");
   const InputRows rows = select_inputs(other, columns, std::nullopt);
@@ -63,8 +63,8 @@ TEST(Inputs, AnotherTableIsReadByTheSameLevels) {
 }
 
 TEST(Inputs, ALevelWithoutAPlaceIsRefusedWithItsLine) {
-  InputColumns columns = input_columns(example(), {"year"}, {"year"});
-  learn_inputs(example(), columns, "y");
+  InputColumns columns = input_columns(places(), {"year"}, {"year"});
+  learn_inputs(places(), columns, "y");
   try {
     select_inputs(parse_csv("year\n9\n10\n", "o.csv"), columns, std::nullopt);
     FAIL() << "10 has no place";
@@ -78,18 +78,18 @@ TEST(Inputs, ALevelWithoutAPlaceIsRefusedWithItsLine) {
 }
 
 TEST(Inputs, Misuse) {
-  EXPECT_THROW(input_columns(example(), {}, {}), ArgumentError);
-  EXPECT_THROW(input_columns(example(), {"size", "size"}, {}), ArgumentError);
-  EXPECT_THROW(input_columns(example(), {"size"}, {"year"}), ArgumentError);
-  EXPECT_THROW(input_columns(example(), {"sizes"}, {}), DataError);
-  InputColumns mixed = input_columns(example(), {"mixed"}, {});
-  EXPECT_THROW(learn_inputs(example(), mixed, "y"), DataError);
-  InputColumns target = input_columns(example(), {"place"}, {});
-  EXPECT_THROW(learn_inputs(example(), target, "place"), ArgumentError);
+  EXPECT_THROW(input_columns(places(), {}, {}), ArgumentError);
+  EXPECT_THROW(input_columns(places(), {"size", "size"}, {}), ArgumentError);
+  EXPECT_THROW(input_columns(places(), {"size"}, {"year"}), ArgumentError);
+  EXPECT_THROW(input_columns(places(), {"sizes"}, {}), DataError);
+  InputColumns mixed = input_columns(places(), {"mixed"}, {});
+  EXPECT_THROW(learn_inputs(places(), mixed, "y"), DataError);
+  InputColumns target = input_columns(places(), {"place"}, {});
+  EXPECT_THROW(learn_inputs(places(), target, "place"), ArgumentError);
 }
 
 TEST(CellText, IsTheWordOrTheShortestNumber) {
-  const Table table = example();
+  const Table table = places();
   EXPECT_EQ(cell_text(table, 2, 0), "south");
   EXPECT_EQ(cell_text(table, 1, 0), "2.5");
   EXPECT_EQ(cell_text(table, 3, 0), "2010");
