@@ -40,6 +40,7 @@ function(headspan_room name)
   endif()
 endfunction()
 
+# Only for tests of the code: a function of one file's own can be a better match for a call in another.
 # A source that another includes would be a header by GCC's reckoning, and its unnamed namespace then a mistake.
 function(headspan_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEADSPAN_UNITY} UNITY_BUILD_BATCH_SIZE 12)

@@ -21,7 +21,7 @@ inline std::string joined(const std::vector<std::string>& lines) {
   return all;
 }
 
-inline double entry(std::int64_t i, std::int64_t j) {
+inline double weight_entry(std::int64_t i, std::int64_t j) {
   return 1.0 + 0.25 * static_cast<double>(i) - 0.5 * static_cast<double>(j);
 }
 
@@ -35,16 +35,16 @@ class ModelTest : public testing::Test {
   void SetUp() override { file_ = std::make_unique<MemoryContainer>(folder_.path()); }
 
   void add_llama_layer(const std::string& layer, Sizes s = {}) {
-    file_->add(layer + "self_attn.q_proj.weight", s.n_heads * s.head_dim, s.d_model, entry);
-    file_->add(layer + "self_attn.k_proj.weight", s.n_kv_heads * s.head_dim, s.d_model, entry);
-    file_->add(layer + "self_attn.v_proj.weight", s.n_kv_heads * s.head_dim, s.d_model, entry);
-    file_->add(layer + "self_attn.o_proj.weight", s.d_model, s.n_heads * s.head_dim, entry);
+    file_->add(layer + "self_attn.q_proj.weight", s.n_heads * s.head_dim, s.d_model, weight_entry);
+    file_->add(layer + "self_attn.k_proj.weight", s.n_kv_heads * s.head_dim, s.d_model, weight_entry);
+    file_->add(layer + "self_attn.v_proj.weight", s.n_kv_heads * s.head_dim, s.d_model, weight_entry);
+    file_->add(layer + "self_attn.o_proj.weight", s.d_model, s.n_heads * s.head_dim, weight_entry);
   }
   void add_square_layer(const std::string& base, const std::vector<std::string>& names,
                         std::int64_t rows = 32) {
     for (const std::string& name : names)
-      name == names.back() ? file_->add(base + name + ".weight", 32, rows, entry)
-                           : file_->add(base + name + ".weight", rows, 32, entry);
+      name == names.back() ? file_->add(base + name + ".weight", 32, rows, weight_entry)
+                           : file_->add(base + name + ".weight", rows, 32, weight_entry);
   }
   void config(const std::string& json) { folder_.write("config.json", json); }
   Model open() { return Model(std::move(file_), options_); }

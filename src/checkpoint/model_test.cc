@@ -51,9 +51,9 @@ TEST_F(ModelTest, StoredLayersWithoutAnAttentionModuleAreOfAnotherKind) {
       R"({"model_type":"llama","hidden_size":32,"num_hidden_layers":6,"num_attention_heads":8,"num_key_value_heads":2})");
   add_llama_layer("model.layers.1.");
   for (const char* layer : {"0", "2", "3"})
-    file_->add("model.layers." + std::string(layer) + ".mamba.in_proj.weight", 8, 32, entry);
+    file_->add("model.layers." + std::string(layer) + ".mamba.in_proj.weight", 8, 32, weight_entry);
   // Encoded projections belong to an attention layer; of layer 5 there is nothing.
-  file_->add("model.layers.4.self_attn.q_proj.qweight", 8, 32, entry);
+  file_->add("model.layers.4.self_attn.q_proj.qweight", 8, 32, weight_entry);
   const Model model = open();
   ASSERT_EQ(model.layers().size(), 3u);
   EXPECT_EQ(model.layers()[0].layer, 1);
@@ -84,12 +84,12 @@ TEST_F(ModelTest, RoundoffIsThatOfTheStoredType) {
 }
 
 TEST_F(ModelTest, NoAttentionIsExplained) {
-  file_->add("model.layers.0.self_attn.q_a_proj.weight", 8, 8, entry);
-  file_->add("model.layers.0.mlp.up.weight", 8, 8, entry);
+  file_->add("model.layers.0.self_attn.q_a_proj.weight", 8, 8, weight_entry);
+  file_->add("model.layers.0.mlp.up.weight", 8, 8, weight_entry);
   EXPECT_TRUE(mentions(refusal(), {"Its tensors: model.layers.0.mlp.up.weight [8, 8], ",
                                    "model.layers.N.self_attn.q_a_proj.weight", "--layout-file"}));
   SetUp();
-  file_->add("fc1.weight", 8, 8, entry);
+  file_->add("fc1.weight", 8, 8, weight_entry);
   EXPECT_TRUE(mentions(refusal(), {"fc1.weight [8, 8]", "is it the right file"}));
   SetUp();
   EXPECT_TRUE(mentions(refusal(), {"metadata only"}));
@@ -175,10 +175,10 @@ TEST_F(ModelTest, ClipReadsTwoSections) {
 TEST_F(ModelTest, TorchAttentionIsFoundAnywhere) {
   for (const std::string path : {"", "module.encoder.layers.4.self_attn.", "decoder.layers.1.self_attn.",
                                  "decoder.layers.1.multihead_attn."}) {
-    file_->add(path + "in_proj_weight", 96, 32, entry);
-    file_->add(path + "out_proj.weight", 32, 32, entry);
+    file_->add(path + "in_proj_weight", 96, 32, weight_entry);
+    file_->add(path + "out_proj.weight", 32, 32, weight_entry);
   }
-  file_->add("head.out_proj.weight", 32, 32, entry);
+  file_->add("head.out_proj.weight", 32, 32, weight_entry);
   options_.n_heads = 4;
   const Model model = open();
   std::vector<std::string> found;
@@ -191,16 +191,16 @@ TEST_F(ModelTest, TorchAttentionIsFoundAnywhere) {
 }
 
 TEST_F(ModelTest, TorchAttentionNeedsTheHeadCount) {
-  file_->add("in_proj_weight", 96, 32, entry);
-  file_->add("out_proj.weight", 32, 32, entry);
+  file_->add("in_proj_weight", 96, 32, weight_entry);
+  file_->add("out_proj.weight", 32, 32, weight_entry);
   EXPECT_TRUE(mentions(refusal(), {"--heads"}));
 }
 
 TEST_F(ModelTest, KeysOfAnotherWidth) {
-  file_->add("q_proj_weight", 32, 32, entry);
-  file_->add("k_proj_weight", 32, 20, entry);
-  file_->add("v_proj_weight", 32, 20, entry);
-  file_->add("out_proj.weight", 32, 32, entry);
+  file_->add("q_proj_weight", 32, 32, weight_entry);
+  file_->add("k_proj_weight", 32, 20, weight_entry);
+  file_->add("v_proj_weight", 32, 20, weight_entry);
+  file_->add("out_proj.weight", 32, 32, weight_entry);
   options_.n_heads = 4;
   const LayerHeads heads = open().read(0);
   EXPECT_EQ(heads.query.width(), 32);
@@ -210,11 +210,11 @@ TEST_F(ModelTest, KeysOfAnotherWidth) {
 TEST_F(ModelTest, ValuesMayBeNarrowerThanKeys) {
   config(R"({"model_type":"llama","num_attention_heads":8,"num_key_value_heads":2,"head_dim":4})");
   add_llama_layer("layers.0.");
-  file_->add("layers.0.self_attn.v_proj.weight", 2 * 3, 32, entry);
-  file_->add("layers.0.self_attn.o_proj.weight", 32, 8 * 3, entry);
+  file_->add("layers.0.self_attn.v_proj.weight", 2 * 3, 32, weight_entry);
+  file_->add("layers.0.self_attn.o_proj.weight", 32, 8 * 3, weight_entry);
   const Model model = open();
   EXPECT_EQ(model.layers()[0].value_dim, 3);
-  EXPECT_EQ(model.read(0).output.weight(5, 7), entry(7, 5));
+  EXPECT_EQ(model.read(0).output.weight(5, 7), weight_entry(7, 5));
 }
 
 TEST_F(ModelTest, SharedBlockCountsItsUses) {
@@ -241,9 +241,9 @@ TEST_F(ModelTest, PrunedHeadsAreHonouredPerLayer) {
 
 TEST_F(ModelTest, BuffersOfTheSameModuleAreNoWeights) {
   config(R"({"model_type":"gpt2","n_embd":32,"n_head":8})");
-  file_->add("h.0.attn.c_attn.weight", 32, 96, entry);
-  file_->add("h.0.attn.c_proj.weight", 32, 32, entry);
-  file_->add("h.0.attn.bias", 16, 16, entry);
+  file_->add("h.0.attn.c_attn.weight", 32, 96, weight_entry);
+  file_->add("h.0.attn.c_proj.weight", 32, 32, weight_entry);
+  file_->add("h.0.attn.bias", 16, 16, weight_entry);
   file_->add_vector("h.0.attn.masked_bias", Vector::Zero(1));
   const Model model = open();
   EXPECT_EQ(model.layers()[0].tensors.size(), 2u);
@@ -252,12 +252,12 @@ TEST_F(ModelTest, BuffersOfTheSameModuleAreNoWeights) {
 
 TEST_F(ModelTest, OrientationDecidesWhereNamesCannot) {
   options_.n_heads = 8;
-  file_->add("h.0.attn.c_attn.weight", 32, 96, entry);
-  file_->add("h.0.attn.c_proj.weight", 32, 32, entry);
+  file_->add("h.0.attn.c_attn.weight", 32, 96, weight_entry);
+  file_->add("h.0.attn.c_proj.weight", 32, 32, weight_entry);
   EXPECT_EQ(open().layout().name, "gpt2");
   SetUp();
-  file_->add("h.0.attn.c_attn.weight", 96, 32, entry);
-  file_->add("h.0.attn.c_proj.weight", 32, 32, entry);
+  file_->add("h.0.attn.c_attn.weight", 96, 32, weight_entry);
+  file_->add("h.0.attn.c_proj.weight", 32, 32, weight_entry);
   const Model model = open();
   EXPECT_EQ(model.layout().name, "nanogpt");
   EXPECT_TRUE(mentions(joined(model.notes()), {"chosen by tensor names"}));
@@ -265,8 +265,8 @@ TEST_F(ModelTest, OrientationDecidesWhereNamesCannot) {
 
 TEST_F(ModelTest, OrientationAgainstTheConfigurationIsRefused) {
   config(R"({"model_type":"gpt2","n_embd":32,"n_head":8})");
-  file_->add("h.0.attn.c_attn.weight", 96, 32, entry);
-  file_->add("h.0.attn.c_proj.weight", 32, 32, entry);
+  file_->add("h.0.attn.c_attn.weight", 96, 32, weight_entry);
+  file_->add("h.0.attn.c_proj.weight", 32, 32, weight_entry);
   EXPECT_TRUE(mentions(refusal(), {"c_attn.weight [96, 32]", "--layout"}));
 }
 
@@ -299,8 +299,8 @@ TEST_F(ModelTest, FoldingWhatIsNotThereIsRefusedOnlyOnDemand) {
 TEST_F(ModelTest, FirstLayerOfModernBertHasNoNormByDesign) {
   config(R"({"model_type":"modernbert","hidden_size":32,"num_attention_heads":8})");
   for (const std::string layer : {"layers.0.", "layers.1."}) {
-    file_->add(layer + "attn.Wqkv.weight", 96, 32, entry);
-    file_->add(layer + "attn.Wo.weight", 32, 32, entry);
+    file_->add(layer + "attn.Wqkv.weight", 96, 32, weight_entry);
+    file_->add(layer + "attn.Wo.weight", 32, 32, weight_entry);
   }
   options_.fold_norm = FoldNorm::yes;
   const Model model = open();
@@ -343,7 +343,7 @@ TEST_F(ModelTest, UsersRowsComeFirstAndAnyRowCanBeForced) {
 TEST_F(ModelTest, UncoveredProjectionsAreSaid) {
   config(kLlama);
   add_llama_layer("model.layers.0.");
-  file_->add("vision_tower.vision_model.encoder.layers.3.self_attn.q_proj.weight", 8, 8, entry);
+  file_->add("vision_tower.vision_model.encoder.layers.3.self_attn.q_proj.weight", 8, 8, weight_entry);
   EXPECT_TRUE(mentions(joined(open().notes()),
                        {"vision_tower.vision_model.encoder.layers.N.self_attn.q_proj.weight"}));
 }
@@ -356,7 +356,7 @@ TEST_F(ModelTest, OrdinaryFilesHaveNoNotes) {
   SetUp();
   config(kLlama);
   add_llama_layer("model.layers.0.");
-  file_->add("model.layers.0.self_attn.causal_mask", 16, 16, entry);
+  file_->add("model.layers.0.self_attn.causal_mask", 16, 16, weight_entry);
   EXPECT_EQ(joined(open().notes()), "") << "a stored mask";
 }
 
@@ -368,13 +368,13 @@ TEST_F(ModelTest, AMissingKindOfAttentionIsSaid) {
 
 TEST_F(ModelTest, TransposingReadsInBoundedChunks) {
   options_.n_heads = 8;
-  file_->add("h.0.attn.c_attn.weight", 1024, 3072, entry);
-  file_->add("h.0.attn.c_proj.weight", 1024, 1024, entry);
+  file_->add("h.0.attn.c_attn.weight", 1024, 3072, weight_entry);
+  file_->add("h.0.attn.c_proj.weight", 1024, 1024, weight_entry);
   MemoryContainer* file = file_.get();
   const Model model = open();
   const LayerHeads heads = model.read(0);
-  EXPECT_EQ(heads.key.weight(1000, 700), entry(700, 1024 + 1000));
-  EXPECT_EQ(heads.output.weight(1000, 700), entry(1000, 700));
+  EXPECT_EQ(heads.key.weight(1000, 700), weight_entry(700, 1024 + 1000));
+  EXPECT_EQ(heads.output.weight(1000, 700), weight_entry(1000, 700));
   // The output of an [in, out] layer needs no re-ordering and is read in place.
   EXPECT_LE(file->largest_read(), 1024 * 1024);
 }

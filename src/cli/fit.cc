@@ -5,6 +5,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/outputs.h"
+#include "cli/progress.h"
 #include "cli/regression_arguments.h"
 #include "cli/run_options.h"
 #include "cli/terminal_style.h"
@@ -31,6 +32,13 @@ struct FitArguments {
   std::string model;
 };
 
+estimator::TableFit fit_with_progress(RegressionInput& input, bool quiet) {
+  ProgressLine line("effort", !quiet);
+  if (input.options.search)
+    input.options.search->progress = [&](std::size_t done, std::size_t total) { line.show(done, total); };
+  return fit_table(input.table, input.rows, input.options);
+}
+
 int run_fit(const FitArguments& arguments) {
   const RegressionArguments& a = arguments.regression;
   if (arguments.model == "-")
@@ -42,7 +50,7 @@ int run_fit(const FitArguments& arguments) {
   check_threads(a.n_threads);
   const ThreadLimit limit(a.n_threads);
   RegressionInput input = read_regression(a);
-  estimator::TableFit fitted = fit_table(input.table, input.rows, input.options);
+  estimator::TableFit fitted = fit_with_progress(input, a.quiet);
   fitted.model.written_by = "headspan " HEADSPAN_VERSION;
   write_output(model_file, [&](std::ostream& out) { write_model(out, fitted.model); });
   const report::FitReport report{question_of(a, input), std::move(fitted.facts), arguments.model};

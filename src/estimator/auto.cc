@@ -175,22 +175,36 @@ double honest_error(const Model& model, const Search& search, const Matrix& outp
   return std::sqrt(sum / model.frequency.sum());
 }
 
+/// The candidates that the effort allows, the first always.
+std::vector<std::size_t> affordable(const std::vector<Candidate>& candidates, double effort) {
+  std::vector<std::size_t> chosen;
+  double spent = 0.0;
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    const double cost = candidates[c].cost;
+    if (!chosen.empty() && (cost > kMostOfEffort * effort || spent + cost > effort)) continue;
+    chosen.push_back(c);
+    spent += cost;
+  }
+  return chosen;
+}
+
 /// Tries what the effort and the clock allow.
 std::vector<Tried> try_candidates(const Search& search, const AutoOptions& options, AutoResult& result) {
   const auto begin = std::chrono::steady_clock::now();
+  const std::vector<std::size_t> chosen = affordable(result.candidates, options.effort);
+  double total = 0.0;
+  for (const std::size_t c : chosen) total += result.candidates[c].cost;
   std::vector<Tried> tried;
-  for (std::size_t c = 0; c < result.candidates.size(); ++c) {
-    Candidate& candidate = result.candidates[c];
-    const bool affordable = candidate.cost <= kMostOfEffort * options.effort &&
-                            result.effort_spent + candidate.cost <= options.effort;
-    if (!tried.empty() && !affordable) continue;
+  for (const std::size_t c : chosen) {
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     if (!tried.empty() && options.seconds && passed.count() > *options.seconds) {
       result.partial = true;
       break;
     }
-    tried.push_back(search.attempt(c, candidate));
-    result.effort_spent += candidate.cost;
+    tried.push_back(search.attempt(c, result.candidates[c]));
+    result.effort_spent += result.candidates[c].cost;
+    if (options.progress)
+      options.progress(static_cast<std::size_t>(result.effort_spent), static_cast<std::size_t>(total));
   }
   return tried;
 }

@@ -11,7 +11,7 @@
 namespace headspan::estimator {
 namespace {
 
-FitOptions quick() {
+FitOptions quick_classes() {
   FitOptions options;
   options.recipe.n_heads = 2;
   options.recipe.head_dim = 2;
@@ -41,7 +41,7 @@ double share_right(const Matrix& probability, const std::vector<Index>& label) {
 
 TEST(Classes, AreFoundAgainWithProbabilitiesThatAddUp) {
   const Matrix x = smooth_table(200, 2, 1).x, fresh = smooth_table(200, 2, 2).x;
-  const ClassModel model = fit_classes(x, sectors(x), 3, Vector(), quick());
+  const ClassModel model = fit_classes(x, sectors(x), 3, Vector(), quick_classes());
   const Matrix probability = predict_probabilities(model, fresh);
   EXPECT_GT(share_right(probability, sectors(fresh)), 0.9);
   EXPECT_GT(probability.minCoeff(), 0.0);
@@ -50,7 +50,7 @@ TEST(Classes, AreFoundAgainWithProbabilitiesThatAddUp) {
 
 TEST(Classes, AreNearerToTheTruthThanTheRegressionsThatTheyComeFrom) {
   const Matrix x = smooth_table(150, 2, 3).x, fresh = smooth_table(150, 2, 4).x;
-  ClassModel model = fit_classes(x, sectors(x), 3, Vector(), quick());
+  ClassModel model = fit_classes(x, sectors(x), 3, Vector(), quick_classes());
   model.n_rows = 1e300;  // without the row of doubt
   const Matrix probability = predict_probabilities(model, fresh);
   const std::vector<Index> truth = sectors(fresh);
@@ -71,7 +71,7 @@ TEST(Classes, TwoAreOneRegression) {
   const Table table = smooth_table(80, 2, 5);
   std::vector<Index> label;
   for (Index i = 0; i < 80; ++i) label.push_back(table.y[i] > 0.5 ? 1 : 0);
-  const ClassModel model = fit_classes(table.x, label, 2, Vector(), quick());
+  const ClassModel model = fit_classes(table.x, label, 2, Vector(), quick_classes());
   ASSERT_EQ(model.indicators.size(), 1u);
   const Vector raw = predict(model.indicators.front(), table.x).value;
   const Matrix probability = predict_probabilities(model, table.x);
@@ -84,12 +84,13 @@ TEST(Classes, TwoAreOneRegression) {
 TEST(Classes, OneClassAndClassesWithoutRows) {
   const Matrix x = smooth_table(20, 2, 6).x;
   const std::vector<Index> all_same(20, 0);
-  EXPECT_EQ(predict_probabilities(fit_classes(x, all_same, 1, Vector(), quick()), x), Matrix::Ones(20, 1));
+  EXPECT_EQ(predict_probabilities(fit_classes(x, all_same, 1, Vector(), quick_classes()), x),
+            Matrix::Ones(20, 1));
   std::vector<Index> label(20, 0);
   label[7] = 1;
   Vector weight = Vector::Ones(20);
   weight[7] = 0.0;
-  const Matrix probability = predict_probabilities(fit_classes(x, label, 2, weight, quick()), x);
+  const Matrix probability = predict_probabilities(fit_classes(x, label, 2, weight, quick_classes()), x);
   EXPECT_EQ(probability.col(1), Vector::Zero(20));
 }
 
@@ -102,8 +103,8 @@ TEST(Classes, AWeightOfTwoIsTwoRowsToTheBit) {
   label_twice.insert(label_twice.end(), label.begin(), label.end());
   Vector weight = Vector::Ones(30);
   weight.head(10).setConstant(2.0);
-  EXPECT_EQ(predict_probabilities(fit_classes(x, label, 3, weight, quick()), x),
-            predict_probabilities(fit_classes(twice, label_twice, 3, Vector(), quick()), x));
+  EXPECT_EQ(predict_probabilities(fit_classes(x, label, 3, weight, quick_classes()), x),
+            predict_probabilities(fit_classes(twice, label_twice, 3, Vector(), quick_classes()), x));
 }
 
 TEST(Classes, ByARecipeThatEachClassChooses) {
@@ -117,11 +118,11 @@ TEST(Classes, ByARecipeThatEachClassChooses) {
 
 TEST(Classes, RefusesBadLabels) {
   const Matrix x = smooth_table(3, 2, 8).x;
-  EXPECT_THROW(fit_classes(x, {0, 1}, 2, Vector(), quick()), ArgumentError);
-  EXPECT_THROW(fit_classes(x, {0, 1, 2}, 2, Vector(), quick()), ArgumentError);
-  EXPECT_THROW(fit_classes(x, {0, -1, 1}, 2, Vector(), quick()), ArgumentError);
-  EXPECT_THROW(fit_classes(x, {0, 0, 0}, 0, Vector(), quick()), ArgumentError);
-  EXPECT_THROW(fit_classes(x, {0, 0, 0}, 1, Vector::Zero(3), quick()), ArgumentError);
+  EXPECT_THROW(fit_classes(x, {0, 1}, 2, Vector(), quick_classes()), ArgumentError);
+  EXPECT_THROW(fit_classes(x, {0, 1, 2}, 2, Vector(), quick_classes()), ArgumentError);
+  EXPECT_THROW(fit_classes(x, {0, -1, 1}, 2, Vector(), quick_classes()), ArgumentError);
+  EXPECT_THROW(fit_classes(x, {0, 0, 0}, 0, Vector(), quick_classes()), ArgumentError);
+  EXPECT_THROW(fit_classes(x, {0, 0, 0}, 1, Vector::Zero(3), quick_classes()), ArgumentError);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace headspan::estimator {
 namespace {
 
-FitOptions quick() {
+FitOptions quick_folds() {
   FitOptions options;
   options.recipe.n_heads = 2;
   options.recipe.head_dim = 2;
@@ -26,7 +26,7 @@ TEST(Deviation, IsTheSumOverTheRowsThatDefinesIt) {
   const Table table = smooth_table(60, 2, 1, 0.3);
   Vector weight = Vector::Ones(60);
   weight.head(20).setConstant(3.0);
-  const Model model = fit(table.x, table.y, weight, quick()).model;
+  const Model model = fit(table.x, table.y, weight, quick_folds()).model;
   const Matrix at = 1.5 * table.x.topRows(6);
   const Vector have = predictive_deviation(model, at), center = predict(model, at).value;
   for (Index q = 0; q < 6; ++q) {
@@ -44,13 +44,13 @@ TEST(Deviation, IsTheSumOverTheRowsThatDefinesIt) {
 
 TEST(Deviation, IsTheNoiseWhereTheFunctionIsLearned) {
   const Table table = smooth_table(400, 1, 2, 0.5);
-  const Model model = fit(table.x, table.y, Vector(), quick()).model;
+  const Model model = fit(table.x, table.y, Vector(), quick_folds()).model;
   EXPECT_NEAR(predictive_deviation(model, Matrix::Zero(1, 1))[0], 0.5, 0.1);
 }
 
 TEST(Deviation, OfAModelWithoutFoldsIsThatOfItsLeftOutRows) {
   const Table table = smooth_table(20, 1, 3);
-  FitOptions options = quick();
+  FitOptions options = quick_folds();
   options.n_folds = 0;
   const Model model = fit(table.x, table.y, Vector(), options).model;
   const double expected = model.target_scale * std::sqrt(model.loo_residual.squaredNorm() / 20.0);

@@ -14,7 +14,7 @@
 namespace headspan::estimator {
 namespace {
 
-table::Table example(Index n = 60) {
+table::Table wages(Index n = 60) {
   RandomStream random(11, 0);
   const Matrix draw = random.normal_matrix(n, 3);
   std::string text = "a,b,group,y,count\n";
@@ -27,7 +27,7 @@ table::Table example(Index n = 60) {
   return table::parse_csv(text, "example.csv");
 }
 
-TableFitOptions quick(bool weighted = false) {
+TableFitOptions quick_table_fit(bool weighted = false) {
   TableFitOptions options;
   options.target = "y";
   if (weighted) options.weight = "count";
@@ -48,9 +48,9 @@ TargetRows subset(const TargetRows& rows, const std::vector<Index>& which) {
 }
 
 TEST(TableFit, StatesWhatItDid) {
-  const table::Table table = example();
+  const table::Table table = wages();
   const TargetRows rows = target_rows(table, "y", "count");
-  const TableFit fitted = fit_table(table, rows, quick(true));
+  const TableFit fitted = fit_table(table, rows, quick_table_fit(true));
   EXPECT_EQ(fitted.facts.n_rows, 60);
   EXPECT_EQ(fitted.facts.total_weight, 90.0);
   EXPECT_EQ(fitted.model.encoding.not_inputs, (std::vector<std::string>{"y", "count"}));
@@ -68,9 +68,9 @@ TEST(TableFit, StatesWhatItDid) {
 }
 
 TEST(Evaluate, IsFitsWithoutEachFoldInTurn) {
-  const table::Table table = example();
+  const table::Table table = wages();
   for (const bool weighted : {false, true}) {
-    const TableFitOptions options = quick(weighted);
+    const TableFitOptions options = quick_table_fit(weighted);
     const TargetRows rows = target_rows(table, "y", options.weight);
     std::vector<Index> calls;
     const EvaluationFacts facts =
@@ -105,17 +105,17 @@ TEST(Evaluate, IsFitsWithoutEachFoldInTurn) {
 }
 
 TEST(Evaluate, Misuse) {
-  const table::Table table = example(6);
+  const table::Table table = wages(6);
   const TargetRows rows = target_rows(table, "y", std::nullopt);
   const auto silent = [](Index) {};
-  EXPECT_THROW(evaluate(table, rows, quick(), {1, 0, 0.9}, silent), ArgumentError);
-  EXPECT_THROW(evaluate(table, rows, quick(), {4, 0, 0.9}, silent), ArgumentError);
-  EXPECT_THROW(evaluate(table, rows, quick(), {2, 0, 1.0}, silent), ArgumentError);
+  EXPECT_THROW(evaluate(table, rows, quick_table_fit(), {1, 0, 0.9}, silent), ArgumentError);
+  EXPECT_THROW(evaluate(table, rows, quick_table_fit(), {4, 0, 0.9}, silent), ArgumentError);
+  EXPECT_THROW(evaluate(table, rows, quick_table_fit(), {2, 0, 1.0}, silent), ArgumentError);
 }
 
 TEST(Inspect, SharesAndInfluencesAddUp) {
-  const table::Table table = example();
-  TableFitOptions options = quick();
+  const table::Table table = wages();
+  TableFitOptions options = quick_table_fit();
   options.fit.recipe.trend = true;
   const TableFit fitted = fit_table(table, target_rows(table, "y", std::nullopt), options);
   const InspectionFacts facts = inspect(fitted.model);
@@ -140,7 +140,7 @@ TEST(Inspect, SharesAndInfluencesAddUp) {
 
 TEST(Inspect, AModelWithoutHeads) {
   const table::Table table = table::parse_csv("a,y\n1,3\n2,3\n3,3\n4,3\n", "t.csv");
-  TableFitOptions options = quick();
+  TableFitOptions options = quick_table_fit();
   options.encoding.drop.clear();
   const InspectionFacts facts =
       inspect(fit_table(table, target_rows(table, "y", std::nullopt), options).model);

@@ -1,6 +1,7 @@
 #pragma once
 // Which recipe a table wants, found by cross-validation within a counted budget.
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct AutoOptions {
   /// Of the left-out smoothing of tables beyond select_rows, certified as nw::EstimateOptions; 0: exact.
   double relative_error = 1e-4;
   std::optional<double> seconds;  ///< no candidate begins later than this; then the result is partial
+  /// Called after every candidate: units of the effort spent, and all that the search will spend.
+  std::function<void(std::size_t done, std::size_t total)> progress = {};
 };
 
 /// One recipe, and what it would have given.
