@@ -279,8 +279,8 @@ std::vector<Defect> defects() {
   constexpr auto kUnsupported = FileFault::unsupported;
   return {
       {"empty", "", FileFault::truncated, {}, "empty"},
-      {"blank lines only", "\n \r\n", FileFault::truncated, {}, "empty"},
-      {"mark only", "\xef\xbb\xbf", FileFault::truncated, {}, "empty"},
+      {"blank lines only", "\n \r\n", FileFault::truncated, {}, "nothing but blank lines"},
+      {"mark only", "\xef\xbb\xbf", FileFault::truncated, {}, "nothing but blank lines"},
       {"header only", "a,b\n", FileFault::refused, 1, "no row"},
       {"short row", "a,b\n1,2\n3\n", kMalformed, 3, "1 field where line 1 has 2 fields"},
       {"long row", "a,b\n1,2\n3,4,5\n", kMalformed, 3, "3 fields where line 1 has 2"},

@@ -63,9 +63,10 @@ void refuse_other_formats(std::string_view text, const std::string& path) {
       throw DataError(FileFault::unsupported, {path, {}, 0},
                       fmt::format("not a table in text: it is {}", magic.what));
   if (body.empty())
-    throw DataError(FileFault::truncated, {path, {}, 0},
-                    fmt::format("the file {}; a table has a line of names and a line per row",
-                                text.empty() ? "is empty" : "has blank lines only"));
+    throw DataError(
+        FileFault::truncated, {path, {}, 0},
+        fmt::format("the file {}; a table has a line of names and a line per row",
+                    text.empty() ? "is empty" : "has nothing but blank lines or a byte order mark"));
   const std::size_t second = body.find_first_not_of(" \t\r\n", 1);
   const char after = second == std::string_view::npos ? '\0' : body[second];
   if ((body[0] == '{' && (after == '"' || after == '}')) ||
