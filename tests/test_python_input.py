@@ -85,7 +85,7 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], object]]] = [
     (ValueError, "past_key, past_value: both", lambda: headspan.attention(Q, Q, Q, past_key=Q)),
     (ValueError, "past_key: ", lambda: headspan.attention(Q, Q, Q, past_key=Q[:, :1], past_value=Q)),
     (ValueError, "window: a pair", lambda: headspan.attention(Q, Q, Q, window=3)),  # type: ignore[arg-type]
-    (ValueError, "window: numbers of keys", lambda: headspan.attention(Q, Q, Q, window=(-2, 0))),
+    (ValueError, "window: at least -1", lambda: headspan.attention(Q, Q, Q, window=(-2, 0))),
     (ValueError, "scale: must be finite", lambda: headspan.attention(Q, Q, Q, scale=np.inf)),
     (ValueError, "soft_cap: positive", lambda: headspan.attention(Q, Q, Q, soft_cap=-1)),
     (ValueError, "alibi_slopes: 2 of them", lambda: headspan.attention(Q, Q, Q, alibi_slopes=[1, 2, 3])),

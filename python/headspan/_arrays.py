@@ -122,8 +122,10 @@ def integer(name: str, value: Any, least: int, most: int) -> int:
     """`value`, an integer from `least` to `most`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name}: an integer wanted, not {type(value).__name__}")
-    if not least <= value <= most:
-        raise ValueError(f"{name}: from {least} to {most}, it is {value}")
+    if value < least:
+        raise ValueError(f"{name}: at least {least}, it is {value}")
+    if value > most:
+        raise ValueError(f"{name}: at most {most}, it is {value}")
     return int(value)
 
 

@@ -30,8 +30,11 @@ std::vector<Index> shuffled(Index n, std::uint64_t seed) {
 void add_points(const Replicates& all, const std::vector<Index>& places, MomentSums& sums) {
   const double count = static_cast<double>(all.predictions.size());
   const Index n_members = all.predictions.front().rows();
+  // Relative to the first replicate, so that a member that never varies has a variance of 0 and not of
+  // rounding.
+  const Matrix first = all.predictions.front()(Eigen::all, places);
   Matrix product(n_members, n_members), mean = Matrix::Zero(n_members, static_cast<Index>(places.size()));
-  for (const Matrix& f : all.predictions) mean += f(Eigen::all, places) / count;
+  for (const Matrix& f : all.predictions) mean += (f(Eigen::all, places) - first) / count;
   for (const Matrix& f : all.predictions) {
     Matrix off = f(Eigen::all, places);
     off.rowwise() -= all.truth(places).transpose();
@@ -39,7 +42,7 @@ void add_points(const Replicates& all, const std::vector<Index>& places, MomentS
     sums.errors += product / count;
     sums.fourth_powers += off.colwise().squaredNorm().squaredNorm() / count;
     if (all.predictions.size() == 1) continue;
-    off = f(Eigen::all, places) - mean;
+    off = f(Eigen::all, places) - first - mean;
     multiply_transposed(off, off, product);
     sums.covariance += product / count;
   }

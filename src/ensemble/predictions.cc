@@ -13,7 +13,7 @@
 namespace headspan::ensemble {
 namespace {
 
-constexpr double kDoubtful = 100.0, kUnlikely = 10.0;
+constexpr double kDoubtful = 100.0, kUnlikely = 10.0, kMostSquare = 1e140;
 
 void check_options(const PredictionOptions& options) {
   if (options.n_bootstrap < 0 || options.n_bootstrap == 1)
@@ -118,8 +118,12 @@ PredictionFacts decompose_predictions(const Replicates& replicates, const Predic
   out.n_members = replicates.predictions.front().rows();
   out.n_replicates = static_cast<Index>(replicates.predictions.size());
   add_terms(replicates, out);
-  if (!std::isfinite(out.mean_member_mse.value))
-    throw ArgumentError("predictions: squared errors exceed the largest double; give them in other units");
+  const double size = out.mean_member_mse.value;
+  if (!(size < kMostSquare) || (size > 0.0 && size < 1.0 / kMostSquare))
+    throw ArgumentError(fmt::format(
+        "predictions: the mean squared error of the members is {:.3g}, and fourth powers of errors leave "
+        "double beyond {:.0e} and below {:.0e}; give them in other units",
+        size, kMostSquare, 1.0 / kMostSquare));
   const std::vector<MomentSums> groups = group_moments(replicates, options.seed);
   out.n_groups = static_cast<Index>(groups.size());
   MomentSums sums = MomentSums::nothing_like(groups.front());

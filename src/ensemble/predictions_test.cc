@@ -212,5 +212,39 @@ TEST(DecomposePredictions, RefusesWhatDoesNotFit) {
   EXPECT_THROW(decompose_predictions(other), ArgumentError);
 }
 
+// The mean of equal doubles need not be that double: rounding must not pass for variance.
+TEST(DecomposePredictions, AMemberThatNeverVariesHasNoCorrelation) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Replicates all = made(2 + static_cast<Index>(seed % 7), 4, 13, seed);
+    for (Matrix& f : all.predictions) f.row(1) = all.predictions.front().row(1);
+    const PredictionFacts facts = decompose_predictions(all, {.n_bootstrap = 0});
+    EXPECT_FALSE(facts.correlation || facts.hdi || facts.n_eff_2) << seed;
+    EXPECT_EQ(facts.uncorrelated, std::vector<Index>{1}) << seed;
+  }
+}
+
+TEST(DecomposePredictions, ErrorsBeyondFourthPowersAreRefused) {
+  for (const double unit : {1e-90, 1e90}) {
+    Replicates all = made(1, 3, 20);
+    all.truth *= unit;
+    all.predictions[0] *= unit;
+    EXPECT_THROW(decompose_predictions(all), ArgumentError) << unit;
+  }
+}
+
+TEST(Ambiguity, PredictionsFarFromZeroKeepTheirDigits) {
+  const Replicates all = made(1, 4, 50);
+  const double offset = 1e9, unit = 0x1p-13;
+  // Rounded to multiples of 2^-20, so that sums with the offset are exact.
+  const auto moved = [&](const Matrix& m) {
+    return Matrix((m * unit / 0x1p-20).array().round() * 0x1p-20 + offset);
+  };
+  const Matrix f = moved(all.predictions[0]), y = moved(all.truth);
+  const Ambiguity far = ambiguity(f, y.col(0));
+  const Ambiguity near = ambiguity(f.array() - offset, (y.array() - offset).matrix().col(0));
+  EXPECT_NEAR(far.ensemble_error / near.ensemble_error, 1.0, 1e-13);
+  EXPECT_NEAR(far.ambiguity / near.ambiguity, 1.0, 1e-13);
+}
+
 }  // namespace
 }  // namespace headspan::ensemble

@@ -141,13 +141,15 @@ LinkedMoments linked_moments(const Replicates& replicates) {
 Ambiguity ambiguity(MatrixView predictions, VectorView y, VectorView weights) {
   check({{predictions}, y}, 1);
   const Vector a = head_weights(weights, predictions.rows(), true);
-  const Eigen::RowVectorXd ensemble = a.transpose() * predictions;
+  // Errors first: weighted predictions far from zero would lose digits that their differences have.
+  const Matrix errors = predictions.rowwise() - y.transpose();
+  const Eigen::RowVectorXd ensemble = a.transpose() * errors;
   const double points = static_cast<double>(y.size());
   Ambiguity out;
-  out.ensemble_error = (ensemble.transpose() - y).squaredNorm() / points;
+  out.ensemble_error = ensemble.squaredNorm() / points;
   for (Index h = 0; h < predictions.rows(); ++h) {
-    out.member_error += a(h) * (predictions.row(h).transpose() - y).squaredNorm() / points;
-    out.ambiguity += a(h) * (predictions.row(h) - ensemble).squaredNorm() / points;
+    out.member_error += a(h) * errors.row(h).squaredNorm() / points;
+    out.ambiguity += a(h) * (errors.row(h) - ensemble).squaredNorm() / points;
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "headspan/numeric/error.h"
 
@@ -32,9 +33,15 @@ Shrunk ledoit_wolf(MatrixView rows, Centring centring) {
     throw ArgumentError("rows: at least one row and one column wanted");
   if (!rows.allFinite()) throw ArgumentError("rows: must be finite");
   Matrix x = rows;
-  if (centring == Centring::means) x.rowwise() -= Eigen::RowVectorXd(rows.colwise().mean());
+  // A power of two of their size, so that fourth powers stay within double and no bit changes.
+  const double size = x.cwiseAbs().maxCoeff(), unit = size > 0.0 ? std::exp2(std::ilogb(size)) : 1.0;
+  x /= unit;
+  if (centring == Centring::means) x.rowwise() -= Eigen::RowVectorXd(x.colwise().mean());
   const Matrix s = x.transpose() * x / static_cast<double>(x.rows());
-  return shrink_second_moments(s, x.rowwise().squaredNorm().array().square().sum(), x.rows());
+  Shrunk out = shrink_second_moments(s, x.rowwise().squaredNorm().array().square().sum(), x.rows());
+  out.matrix *= unit * unit;
+  out.target *= unit * unit;
+  return out;
 }
 
 }  // namespace headspan::ensemble

@@ -14,6 +14,17 @@
 namespace headspan::ensemble {
 namespace {
 
+TEST(LedoitWolf, UnitsDoNotMatter) {
+  Matrix rows = RandomStream(5, 0).normal_matrix(40, 3);
+  rows.col(1) += rows.col(0);
+  const Shrunk one = ledoit_wolf(rows);
+  for (const double unit : {1e-100, 1e-3, 1e100}) {
+    const Shrunk other = ledoit_wolf(unit * rows);
+    EXPECT_NEAR(other.shrinkage / one.shrinkage, 1.0, 1e-12) << unit;
+    EXPECT_NEAR(other.matrix(0, 1) / unit / unit / one.matrix(0, 1), 1.0, 1e-12) << unit;
+  }
+}
+
 TEST(LedoitWolf, GivesTheDocumentedNumbersOfScikitLearn) {
   const std::filesystem::path path = HEADSPAN_SHARED_DIR "/data/ledoit_wolf_n50.csv";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no " << path;

@@ -20,6 +20,7 @@ namespace {
 constexpr double kSymmetry = 1e-9;
 // Eigenvalues below this share of the largest are rounding.
 constexpr double kNullEigenvalue = 1e-12;
+constexpr double kConcave = 1e-9;
 constexpr Index kPointsPerBlock = 4096;
 
 /// M made symmetric to the bit, so that no answer depends on which triangle was read.
@@ -55,6 +56,21 @@ double free_residual(const Matrix& m, const Vector& a) {
   return scale > 0.0 ? (slope.array() - slope.mean()).abs().maxCoeff() / scale : 0.0;
 }
 
+/// M, which must not curve downwards between weightings of sum one: then a minimum on the simplex need not be
+/// the least.
+Matrix checked_convex(MatrixView m) {
+  Matrix moments = checked(m);
+  const Index n = moments.rows();
+  const Matrix centre = Matrix::Identity(n, n) - Matrix::Constant(n, n, 1.0 / static_cast<double>(n));
+  const double least = symmetric_eigenvalues(centre * moments * centre).minCoeff();
+  if (least < -kConcave * moments.cwiseAbs().maxCoeff())
+    throw ArgumentError(
+        fmt::format("M: curves downwards between weightings of sum one (eigenvalue {:.3g}), so it is no "
+                    "matrix of second moments",
+                    least));
+  return moments;
+}
+
 /// Column j - 1 is uniform on the first j members.
 Matrix first_members(Index n) {
   Matrix t = Matrix::Zero(n, n);
@@ -65,7 +81,7 @@ Matrix first_members(Index n) {
 /// Mixtures a = T b of the columns of T, b on the simplex.
 class Mixtures {
  public:
-  Mixtures(MatrixView m, Matrix corners) : m_(checked(m)), corners_(std::move(corners)) {}
+  Mixtures(MatrixView m, Matrix corners) : m_(checked_convex(m)), corners_(std::move(corners)) {}
 
   Weighting least_risk(std::optional<double> greatest_norm2) const {
     const double equal = 1.0 / static_cast<double>(m_.rows());

@@ -49,6 +49,13 @@ Matrix first_members(Index n) {
   return t;
 }
 
+// Entries of an estimate less its noise; a corner is a minimum, and not the least.
+TEST(SimplexWeights, RefusesWhatCurvesDownwards) {
+  const Matrix m{{.27, .40, -.58}, {.40, .002, .66}, {-.58, .66, .54}};
+  EXPECT_THROW(simplex_weights(m), ArgumentError);
+  EXPECT_THROW(monotone_weights(m), ArgumentError);
+}
+
 TEST(ErrorSecondMoments, AreMeansOfProductsOfErrors) {
   RandomStream random(1, 0);
   const Matrix f = random.normal_matrix(3, 10000);

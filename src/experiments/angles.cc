@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "experiments/measure.h"
 #include "headspan/experiments/heads.h"
@@ -33,40 +35,53 @@ double cosine_of(double degrees) {
   return degrees == 90.0 ? 0.0 : std::cos(degrees * std::numbers::pi / 180.0);
 }
 
-/// n C_hl / s2 at one query, u and v [k] its coordinates in the two heads.
-double covariance_at(VectorView u, VectorView v, double cosine, const AngleOptions& o) {
+/// log(n C_hl / s2) at one query, u and v [k] its coordinates in the two heads. The exponent
+/// (a S - 2 c u.v) / (a^2 - c^2) - S / a, a = 1 + b^2 and S = |u|^2 + |v|^2, over one denominator, where it
+/// does not cancel.
+double log_covariance_at(VectorView u, VectorView v, double cosine, const AngleOptions& o) {
   const double b2 = o.bandwidth * o.bandwidth;
-  if (o.kernel == nw::KernelFunction::softmax) return std::exp(cosine * u.dot(v) / (b2 * b2));
-  const double a = 1.0 + b2, det = a * a - cosine * cosine;
+  if (o.kernel == nw::KernelFunction::softmax) return cosine * u.dot(v) / (b2 * b2);
+  const double a = 1.0 + b2, det = ((1.0 - cosine) + b2) * (a + cosine);
   const double squares = u.squaredNorm() + v.squaredNorm();
-  const double exponent = (a * squares - 2.0 * cosine * u.dot(v)) / det - squares / a;
-  return std::exp(static_cast<double>(u.size()) * (std::log(a) - 0.5 * std::log(det)) - 0.5 * exponent);
+  const double exponent = (cosine * squares - 2.0 * a * u.dot(v)) / a * (cosine / det);
+  return static_cast<double>(u.size()) * (std::log(a) - 0.5 * std::log(det)) - 0.5 * exponent;
+}
+
+/// Mean of exp(log - top), or of exp(log) - 1 relative to exp(top), which a wide kernel has next to nothing
+/// of.
+double mean_relative(const std::vector<double>& logs, double top, bool centred) {
+  constexpr double kNoCancellation = 50.0;
+  double sum = 0.0;
+  for (const double log : logs)
+    sum += !centred                ? std::exp(log - top)
+           : top < kNoCancellation ? std::expm1(log) * std::exp(-top)
+                                   : std::exp(log - top) - std::exp(-top);
+  return sum / static_cast<double>(logs.size());
 }
 
 /// Predicted correlations, raw and centred, from mean covariances of pairs and heads.
 void predict_at_points(const Matrix& points, const Matrix& frames, double cosine, const AngleOptions& o,
                        AngleRow& row) {
-  double own = 0.0, cross = 0.0;
-  const double heads = static_cast<double>(o.n_heads), m = static_cast<double>(points.rows());
+  std::vector<double> own, cross;
   for (Index p = 0; p < points.rows(); ++p) {
     const Vector seen = frames * points.row(p).transpose();
     for (Index h = 0; h < o.n_heads; ++h) {
       const Vector u = seen.segment(h * o.head_dim, o.head_dim);
-      own += covariance_at(u, u, 1.0, o) / (m * heads);
+      own.push_back(log_covariance_at(u, u, 1.0, o));
       for (Index l = 0; l < h; ++l)
-        cross += covariance_at(u, seen.segment(l * o.head_dim, o.head_dim), cosine, o) /
-                 (m * heads * (heads - 1.0) / 2.0);
+        cross.push_back(log_covariance_at(u, seen.segment(l * o.head_dim, o.head_dim), cosine, o));
     }
   }
-  predict(row.law, cross / own);
-  row.centred_rho_predicted = (cross - 1.0) / (own - 1.0);
+  const double top = *std::max_element(own.begin(), own.end());
+  predict(row.law, mean_relative(cross, top, false) / mean_relative(own, top, false));
+  row.centred_rho_predicted = mean_relative(cross, top, true) / mean_relative(own, top, true);
 }
 
-/// log E exp(c u v / b^4) of one dimension of a softmax head, u and v normal with correlation c; NaN where
-/// there is no mean.
+/// log E exp(c u v / b^4) of one dimension of a softmax head, u and v normal with correlation c:
+/// -log((1 - s c)^2 - s^2) / 2 with s = c / b^4; NaN where there is no mean.
 double log_softmax_mean(double cosine, double bandwidth) {
-  const double scale = cosine / std::pow(bandwidth, 4), rest = 1.0 - scale * cosine;
-  return rest > scale ? -0.5 * std::log(rest * rest - scale * scale) : std::nan("");
+  const double scale = cosine / std::pow(bandwidth, 4), less = scale * (cosine + 1.0);
+  return less < 1.0 ? -0.5 * (std::log1p(-less) + std::log1p(scale * (1.0 - cosine))) : std::nan("");
 }
 
 void take_limits(double cosine, const AngleOptions& o, AngleRow& row) {

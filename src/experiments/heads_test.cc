@@ -58,6 +58,23 @@ TEST(Angles, SoftmaxHeadsFollowTheirOwnClosedForm) {
   EXPECT_TRUE(std::isnan(simulate_angles(options).rows[0].rho_limit));
 }
 
+// However wide or narrow the kernel, a head is as correlated with its own copy as can be.
+TEST(Angles, PredictionsKeepTheirDigits) {
+  for (const auto kernel : {nw::KernelFunction::gaussian, nw::KernelFunction::softmax})
+    for (const double bandwidth : {0.1, 500.0, 1e4, 1e6}) {
+      AngleOptions options;
+      options.kernel = kernel;
+      options.bandwidth = bandwidth;
+      options.degrees = {0, 60};
+      options.n = 50, options.n_points = 40, options.n_replicates = 3;
+      const AngleFacts facts = simulate_angles(options);
+      EXPECT_NEAR(facts.rows[0].law.rho_predicted, 1.0, 1e-9) << bandwidth;
+      EXPECT_NEAR(facts.rows[0].centred_rho_predicted, 1.0, 1e-9) << bandwidth;
+      EXPECT_GE(facts.rows[1].centred_rho_predicted, -1.0) << bandwidth;
+      EXPECT_LE(facts.rows[1].centred_rho_predicted, 1.0) << bandwidth;
+    }
+}
+
 TEST(Angles, LimitsAreThePublishedOnes) {
   AngleOptions options;
   options.degrees = {30, 60};

@@ -35,6 +35,15 @@ double log_det_complement(const Matrix& gram, double root) {
   return log_det;
 }
 
+/// log V(1) where the roots lose it, V(1) = (1 + b^2)^(3/2) / (b^2 sqrt(3 + b^2)): of a narrow kernel by the
+/// logarithms of the factors, of a wide one by u = 1/b^2, (3 log(1 + u) - log(1 + 3u)) / 2 = 3 u^2 / 2 - 4
+/// u^3 + ...
+double log_v_of_one_far_out(double bandwidth) {
+  const double b2 = bandwidth * bandwidth, u = 1.0 / bandwidth / bandwidth;
+  if (bandwidth < 1.0) return 1.5 * std::log1p(b2) - 2.0 * std::log(bandwidth) - 0.5 * std::log(3.0 + b2);
+  return u * u * (1.5 - 4.0 * u);
+}
+
 }  // namespace
 
 GaussianKernelLaw::GaussianKernelLaw(double bandwidth) : bandwidth_(bandwidth) {
@@ -46,10 +55,12 @@ GaussianKernelLaw::GaussianKernelLaw(double bandwidth) : bandwidth_(bandwidth) {
   // half^2 - t^2 = b^4 (t + b^4/4), written so that it does not cancel.
   root_large_ = half + b2 * std::sqrt(t + 0.25 * b2 * b2);
   root_small_ = t / root_large_ * t;
-  log_v_one_ = log_v(1.0);
+  const bool far_out = bandwidth < 1e-3 || bandwidth > 1e4;
+  log_v_one_ = far_out ? log_v_of_one_far_out(bandwidth) : log_v(1.0);
 }
 
 double GaussianKernelLaw::log_v(double cos2) const {
+  if (cos2 == 1.0 && !std::isnan(log_v_one_)) return log_v_one_;
   return -0.5 * (std::log1p(-cos2 / root_small_) + std::log1p(-cos2 / root_large_));
 }
 

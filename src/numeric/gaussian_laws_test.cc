@@ -66,6 +66,15 @@ TEST(GaussianKernelLaw, LargeBandwidthTendsToTheMeanSquaredCosine) {
   EXPECT_NEAR(law.correlation(law.log_v(0.5) + law.log_v(0.2), 2, 2), 0.35, 1e-5);
 }
 
+// log V(1) of bandwidths far from one, to 40 digits by another program.
+TEST(GaussianKernelLaw, FarFromOneTheLogarithmsHold) {
+  EXPECT_NEAR(GaussianKernelLaw(1e-9).log_v(1.0), 40.897225529558767, 1e-13);
+  EXPECT_NEAR(GaussianKernelLaw(1e-3).log_v(1.0) / GaussianKernelLaw(1e-3 * (1 - 1e-12)).log_v(1.0), 1.0,
+              1e-9);
+  EXPECT_NEAR(GaussianKernelLaw(1e5).log_v(1.0) / 1.5e-20, 1.0, 1e-9);
+  EXPECT_EQ(GaussianKernelLaw(1e150).log_v(1.0), 0.0);
+}
+
 TEST(GaussianKernelLaw, RefusesBadBandwidths) {
   for (const double bad : {0.0, -1.0, std::numeric_limits<double>::infinity()})
     EXPECT_THROW(GaussianKernelLaw{bad}, ArgumentError) << bad;

@@ -131,19 +131,14 @@ std::optional<double> heads_limit(const ErrorLaw& law) {
   return 1.0;
 }
 
-/// D no longer enters the best dimension: heads that stay correlated, or more of them than fit side by side.
-bool is_saturated(const ErrorLaw& law, double budget) {
-  const Correlation& correlation = law.options().correlation;
-  if (const auto* frame = std::get_if<FrameBound>(&correlation)) return budget > frame->d_model;
-  const auto* common = std::get_if<CommonCorrelation>(&correlation);
-  return common && common->rho > 0.0;
-}
-
 std::string growth_words(const BiasProfile& bias, bool is_fixed) {
   const bool exponential = std::holds_alternative<ExponentialBias>(bias);
   if (!is_fixed) return exponential ? "sqrt(log n)" : "log n / log log n";
   return exponential ? "log n / (g + lambda)" : "log n / lambda";
 }
+
+/// Of the variance (1 + rho (H - 1)) / H the shared part is the larger one.
+bool mostly_shared(double rho, double n_heads) { return rho * (n_heads - 1.0) >= 1.0; }
 
 }  // namespace
 
@@ -181,11 +176,17 @@ std::optional<ClosedForm> closed_form(const ErrorLaw& law, double budget) {
   const std::optional<Supply> supply = supply_of(law, budget);
   if (!fixed || !supply || has_no_bias(o.bias)) return std::nullopt;
   if (fixed->log_growth == 0.0 && supply->correlated) return std::nullopt;
+  std::optional<ClosedForm> form;
   if (const auto* exponential = std::get_if<ExponentialBias>(&o.bias))
-    return held_within(exponential_optimum(*exponential, fixed->log_growth, *supply), budget);
+    form = held_within(exponential_optimum(*exponential, fixed->log_growth, *supply), budget);
   const auto* polynomial = std::get_if<PolynomialBias>(&o.bias);
-  if (!polynomial || fixed->log_growth == 0.0) return std::nullopt;
-  return held_within(polynomial_optimum(*polynomial, fixed->log_growth, *supply), budget);
+  if (polynomial && fixed->log_growth > 0.0)
+    form = held_within(polynomial_optimum(*polynomial, fixed->log_growth, *supply), budget);
+  // The correlated forms leave out what the heads do not share.
+  if (form && supply->correlated &&
+      !mostly_shared(std::get<CommonCorrelation>(o.correlation).rho, form->pair.n_heads))
+    return std::nullopt;
+  return form;
 }
 
 ContinuousPair continuous_optimum(const ErrorLaw& law, double budget) {
@@ -200,6 +201,17 @@ ContinuousPair continuous_optimum(const ErrorLaw& law, double budget) {
       std::clamp(std::exp(minimum_of(error, std::log(from), std::log(to), kDimensionGrid)), from, to);
   return {k, std::max(1.0, budget / k)};
 }
+
+/// D no longer enters the best dimension: heads that stay correlated, or more of them than fit side by side.
+namespace {
+
+bool is_saturated(const ErrorLaw& law, double budget) {
+  if (const auto* frame = std::get_if<FrameBound>(&law.options().correlation)) return budget > frame->d_model;
+  const ContinuousPair best = continuous_optimum(law, budget);
+  return mostly_shared(law.at(best.head_dim, best.n_heads).rho, best.n_heads);
+}
+
+}  // namespace
 
 Regime regime(const ErrorLaw& law, double budget) {
   check_budget(budget);

@@ -139,5 +139,22 @@ TEST(Scaling, RefusesWhatCannotBe) {
   EXPECT_THROW(scaling(law, 512, {.budget_from = 10.0, .budget_to = 10.0}), ArgumentError);
 }
 
+// Hardly correlated heads follow the law of orthogonal ones: the form for correlated ones is no limit of it.
+TEST(ClosedForm, OfCorrelatedHeadsOnlyWhereTheyShareMostOfTheVariance) {
+  for (const double rho : {1e-9, 1e-3, 0.01}) {
+    LawOptions options = published(1e5);
+    options.correlation = CommonCorrelation{rho};
+    const Scaling found = scaling(ErrorLaw(options), 512, {});
+    EXPECT_FALSE(found.closed_form) << rho;
+    EXPECT_EQ(found.regime.name, "exponential_fixed") << rho;
+    EXPECT_NEAR(found.optimum.head_dim, 17.8, 0.3) << rho;
+    EXPECT_NEAR(found.head_dim_on_log_n.value, 1.13, 0.02) << rho;
+  }
+  LawOptions options = published(1e5);
+  options.correlation = CommonCorrelation{0.3};
+  EXPECT_TRUE(closed_form(ErrorLaw(options), 512));
+  EXPECT_EQ(regime(ErrorLaw(options), 512).name, "exponential_fixed_correlated");
+}
+
 }  // namespace
 }  // namespace headspan::plan
