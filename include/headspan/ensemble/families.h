@@ -64,8 +64,10 @@ Exchangeability exchangeability(MatrixView m, double tolerance = 1e-9);
 /// Of M estimated from `errors` [H, n], f_h - m at n independent points: every entry's distance from its mean
 /// is compared with its standard error over the points, and the smallest p-value (Student's t, times the
 /// number of entries) with `level`. Not to hold is a finding; to hold may only mean that
-/// there are few points. p is empty, and the tolerance of the exact test applies, for fewer than three points
-/// or one member. Throws ArgumentError on no member or point, or what is not finite. Cost O(n H^2).
+/// there are few points. Products of errors have heavy tails: of normal errors alike by construction, the
+/// test at 5 % rejected 4 % with 10 members and 500 points, 7 % with 5 and 30, 15 % with 20 and 40. p is
+/// empty, and the tolerance of the exact test applies, for fewer than three points or one member. Throws
+/// ArgumentError on no member or point, or what is not finite. Cost O(n H^2).
 Exchangeability exchangeability_test(MatrixView errors, double level = 0.05);
 
 /// The same of sums of e e^T [H, H] over independent groups of points, n_points of them each: for many

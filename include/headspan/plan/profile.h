@@ -48,7 +48,9 @@ struct FixedGrowth {
 };
 
 /// The bandwidth that minimises the error at every pair. A bandwidth b shrinks what a head sees of a linear
-/// function by 1 / (1 + b^2), which adds (b^2 / (1 + b^2))^2 (signal - B(k)) to the squared bias.
+/// function by 1 / (1 + b^2), which adds (b^2 / (1 + b^2))^2 (signal - B(k)) to the squared bias. The cap of
+/// the variance at s2 is no part of the search: it bounds what is told of pairs beyond the law's range, and
+/// would draw every bandwidth there.
 struct BestBandwidth {
   double signal = 1.0;  ///< variance of the regression function
 };
