@@ -40,8 +40,8 @@ Measurement gain_of_averaging(const Matrix& products, Index apart, std::string w
 
 // --- Gaussian kernel, Gaussian design: heads of dimension 2 in R^4, all angles of a pair equal.
 
-constexpr double kBandwidth = 1.0;
-constexpr Index kHeadDim = 2;
+constexpr double kAngleBandwidth = 1.0;
+constexpr Index kAngleHeadDim = 2;
 
 /// Departures of n C_12 / s2, and of the share of variance removed, from their limits at every angle, in
 /// units of 1/n.
@@ -54,13 +54,13 @@ Matrix kernel_angles(const Trial& trial) {
   const Index n = trial.tenfold(kKernelKeys);
   std::vector<Matrix> projections;
   for (Index h = 0; h < kHeads; ++h)
-    projections.push_back(turned_head(kHeadDim, static_cast<double>(h) * kStep));
+    projections.push_back(turned_head(kAngleHeadDim, static_cast<double>(h) * kStep));
   nw::HeadsOptions options;
   options.covariance = options.average = true;
-  const std::vector<nw::Head> heads = heads_of(projections, kBandwidth);
+  const std::vector<nw::Head> heads = heads_of(projections, kAngleBandwidth);
   return replicate(trial, trial.tenfold(kReplicates), kHeads, [&](RandomStream& random, auto row) {
-    const Matrix queries = random.normal_matrix(kQueries, 2 * kHeadDim);
-    const Matrix keys = random.normal_matrix(n, 2 * kHeadDim), values = Matrix::Zero(n, 1);
+    const Matrix queries = random.normal_matrix(kQueries, 2 * kAngleHeadDim);
+    const Matrix keys = random.normal_matrix(n, 2 * kAngleHeadDim), values = Matrix::Zero(n, 1);
     const Matrix products = nw::estimate_heads<double>(queries, keys, values, heads, options).covariance;
     row = static_cast<double>(n) * by_difference(Eigen::Map<const Matrix>(products.data(), kHeads, kHeads));
   });
@@ -68,7 +68,7 @@ Matrix kernel_angles(const Trial& trial) {
 
 double log_product(const Vector& at) {
   const double cosine = std::cos(at[0]);
-  return kHeadDim * GaussianKernelLaw(kBandwidth).log_v(cosine * cosine);
+  return kAngleHeadDim * GaussianKernelLaw(kAngleBandwidth).log_v(cosine * cosine);
 }
 
 Claim kernel_law() {
@@ -89,8 +89,8 @@ Claim kernel_law() {
       "the law at the centre of the design, prod (1 - kappa^2 cos^2 theta_j)^(-1/2)",
       [](const Vector& at) { return std::exp(log_product(at)); },
       [](const Vector& at) {
-        const double kappa = 1.0 / (1.0 + kBandwidth * kBandwidth), c = kappa * std::cos(at[0]);
-        return std::pow(1.0 - c * c, -0.5 * kHeadDim);
+        const double kappa = 1.0 / (1.0 + kAngleBandwidth * kAngleBandwidth), c = kappa * std::cos(at[0]);
+        return std::pow(1.0 - c * c, -0.5 * kAngleHeadDim);
       },
       measure};
 }
@@ -112,7 +112,8 @@ Claim kernel_angles_claim() {
           ClaimKind::simulation,
           "cos^2 theta, the limit of wide kernels, for rho",
           [](const Vector& at) {
-            const double rho = GaussianKernelLaw(kBandwidth).correlation(log_product(at), kHeadDim, kHeadDim);
+            const double rho =
+                GaussianKernelLaw(kAngleBandwidth).correlation(log_product(at), kAngleHeadDim, kAngleHeadDim);
             return 0.5 * (1.0 - rho);
           },
           [](const Vector& at) { return 0.5 * std::sin(at[0]) * std::sin(at[0]); },
@@ -147,14 +148,15 @@ Claim equal_overlap() {
     constexpr Index kKeys = 4000, kReplicates = 300;
     const Index n = trial.tenfold(kKeys);
     const double bandwidth = std::sqrt(1.0 / kKappa - 1.0);
-    Matrix shared = Matrix::Zero(kHeadDim, 2 * kHeadDim);
+    Matrix shared = Matrix::Zero(kAngleHeadDim, 2 * kAngleHeadDim);
     shared(0, 0) = shared(1, 3) = 1.0;
     const std::vector<nw::Head> heads = heads_of(
-        {turned_head(kHeadDim, 0.0), turned_head(kHeadDim, std::numbers::pi / 4.0), shared}, bandwidth);
+        {turned_head(kAngleHeadDim, 0.0), turned_head(kAngleHeadDim, std::numbers::pi / 4.0), shared},
+        bandwidth);
     const Matrix products =
         replicate(trial, trial.tenfold(kReplicates), 2, [&](RandomStream& random, auto row) {
-          const Matrix keys = random.normal_matrix(n, 2 * kHeadDim);
-          const Matrix found = kernel_products(heads, Matrix::Zero(1, 2 * kHeadDim), keys);
+          const Matrix keys = random.normal_matrix(n, 2 * kAngleHeadDim);
+          const Matrix found = kernel_products(heads, Matrix::Zero(1, 2 * kAngleHeadDim), keys);
           row << static_cast<double>(n) * found(0, 1), static_cast<double>(n) * found(0, 2);
         });
     // The square of the aligned heads' n w.w, 5.26, is what a ratio of means of n keys is off by.
