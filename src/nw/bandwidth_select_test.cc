@@ -94,9 +94,9 @@ TEST(SelectBandwidth, SameOptimumForAnyNumberOfStarts) {
 // Small tables with curves of several scales, where criteria have many valleys.
 TEST(SelectBandwidth, MoreStartsNeverEndHigher) {
   int n_missed = 0;
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
     RandomStream random(100 + seed, 0);
-    const Index d = 2 + static_cast<Index>(seed % 2), n = 40 + static_cast<Index>(3 * seed);
+    const Index d = 2 + static_cast<Index>(seed % 2), n = 40 + static_cast<Index>(5 * seed);
     Matrix x = random.normal_matrix(n, d);
     if (seed % 4 > 1) x = (1.5 * x).array().exp();
     Vector y(n);
@@ -105,7 +105,7 @@ TEST(SelectBandwidth, MoreStartsNeverEndHigher) {
       for (Index k = 0; k < d; ++k) y[i] += std::sin((1.0 + 1.3 * static_cast<double>(k)) * x(i, k));
     }
     double before = std::numeric_limits<double>::infinity(), first = 0.0;
-    for (const int starts : {1, 5, 10}) {
+    for (const int starts : {1, 4, 8}) {
       const double value = select_bandwidth(x, y, {.kernel = {}, .n_starts = starts}).value;
       EXPECT_LE(value, before * (1.0 + 1e-8)) << seed << " " << starts;
       if (starts == 1) first = value;
@@ -113,16 +113,16 @@ TEST(SelectBandwidth, MoreStartsNeverEndHigher) {
     }
     n_missed += first > before * (1.0 + 1e-6) ? 1 : 0;
   }
-  EXPECT_LE(n_missed, 2);
+  EXPECT_LE(n_missed, 1);
 }
 
 // Kernels whose criterion has steps or no slopes known: the search must not follow rounding.
 TEST(SelectBandwidth, UnitsDoNotMatterToSearchesByValuesAlone) {
-  const Sample s = wave(120, 2, 0.3, 10);
+  const Sample s = wave(50, 2, 0.3, 10);
   for (const KernelFunction function : {KernelFunction::uniform, KernelFunction::softmax}) {
     SCOPED_TRACE(to_string(function));
-    const BandwidthSelection base = select_bandwidth(s.x, s.y, {.kernel = {function}});
-    const BandwidthSelection other = select_bandwidth(0.01 * s.x, s.y, {.kernel = {function}});
+    const BandwidthSelection base = select_bandwidth(s.x, s.y, {.kernel = {function}, .n_starts = 1});
+    const BandwidthSelection other = select_bandwidth(0.01 * s.x, s.y, {.kernel = {function}, .n_starts = 1});
     EXPECT_NEAR(other.value / base.value, 1.0, 1e-6);
   }
 }
