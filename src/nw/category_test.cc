@@ -110,9 +110,10 @@ TEST(SmootherScores, CategoriesAloneAtTheEndsOfLambda) {
 }
 
 TEST(SelectBandwidth, CategoriesThatMatterAndThatDoNot) {
-  const MixedSample s = sample(200, 3);
+  const MixedSample s = sample(120, 3);
   for (const C kernel : {C::aitchison_aitken, C::li_racine, C::li_racine_ordered}) {
-    const BandwidthSelection found = select_bandwidth(s.x, s.y, {}, {s.codes, {kernel, kernel}});
+    const BandwidthSelection found =
+        select_bandwidth(s.x, s.y, {.kernel = {}, .n_starts = 1}, {s.codes, {kernel, kernel}});
     EXPECT_LT(found.lambda[0], 0.1) << to_string(kernel);
     EXPECT_FALSE(found.irrelevant_category[0]);
     EXPECT_TRUE(found.irrelevant_category[1] || is_ordered(kernel)) << to_string(kernel);
