@@ -44,6 +44,10 @@ double log_v_of_one_far_out(double bandwidth) {
   return u * u * (1.5 - 4.0 * u);
 }
 
+double log_v_by_roots(double cos2, double root_small, double root_large) {
+  return -0.5 * (std::log1p(-cos2 / root_small) + std::log1p(-cos2 / root_large));
+}
+
 }  // namespace
 
 GaussianKernelLaw::GaussianKernelLaw(double bandwidth) : bandwidth_(bandwidth) {
@@ -56,12 +60,11 @@ GaussianKernelLaw::GaussianKernelLaw(double bandwidth) : bandwidth_(bandwidth) {
   root_large_ = half + b2 * std::sqrt(t + 0.25 * b2 * b2);
   root_small_ = t / root_large_ * t;
   const bool far_out = bandwidth < 1e-3 || bandwidth > 1e4;
-  log_v_one_ = far_out ? log_v_of_one_far_out(bandwidth) : log_v(1.0);
+  log_v_one_ = far_out ? log_v_of_one_far_out(bandwidth) : log_v_by_roots(1.0, root_small_, root_large_);
 }
 
 double GaussianKernelLaw::log_v(double cos2) const {
-  if (cos2 == 1.0 && !std::isnan(log_v_one_)) return log_v_one_;
-  return -0.5 * (std::log1p(-cos2 / root_small_) + std::log1p(-cos2 / root_large_));
+  return cos2 == 1.0 ? log_v_one_ : log_v_by_roots(cos2, root_small_, root_large_);
 }
 
 double GaussianKernelLaw::log_v_product(MatrixView cross) const {

@@ -1,5 +1,6 @@
 #pragma once
-// Sums of a gaussian kernel in one dimension without visiting every pair: sorted keys, short series.
+// Sums of gaussian and compact kernels in one dimension without visiting every pair: sorted keys, short
+// series.
 
 #include <vector>
 

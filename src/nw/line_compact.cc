@@ -5,7 +5,6 @@
 #include <initializer_list>
 #include <limits>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "headspan/numeric/parallel.h"
@@ -82,6 +81,8 @@ struct Rounding {
   }
 };
 
+class PartialBlocks;
+
 // Sums of powers of -t, t a key's distance from its block's middle in bandwidths: of the keys as many as
 // squares of the kernel need, of every value as many as the kernel. moments[i] are those of the block's first
 // i keys.
@@ -107,8 +108,7 @@ class CompactLine {
 
   // sums[0] weights, sums[1] squares, then values, of the keys within one bandwidth. `partial` keeps the
   // moments of blocks that were cut. Keys are visited one by one where rounding might show.
-  template <class Partial>
-  void sums_at(double query, double relative_error, Partial& partial, double* sums) const {
+  void sums_at(double query, double relative_error, PartialBlocks& partial, double* sums) const {
     const auto from = first_where([&](double x) { return (query - x) / bandwidth_ <= 1.0; });
     const auto to = first_where([&](double x) { return (x - query) / bandwidth_ > 1.0; });
     const auto middle =
@@ -149,31 +149,9 @@ class CompactLine {
         std::partition_point(begin, begin + keys_.size(), [&](double x) { return !rule(x); }) - begin);
   }
 
-  // Adds keys [from, to), all on one side of the query; returns a bound on the rounding of the sum of
-  // weights.
-  template <class Partial>
-  Rounding add_range(double query, double side, std::size_t from, std::size_t to, Partial& partial,
-                     double* sums) const {
-    Rounding rounding;
-    if (from >= to) return rounding;
-    auto block = static_cast<std::size_t>(
-        std::partition_point(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.last <= from; }) -
-        blocks_.begin());
-    for (; block < blocks_.size() && blocks_[block].first < to; ++block) {
-      const Block& b = blocks_[block];
-      const std::size_t first = std::max(from, b.first), last = std::min(to, b.last);
-      const double* moments = totals_[block].data();
-      if (first != b.first || last != b.last) {
-        const std::vector<double>& prefix = partial.of(block);
-        const double *low = prefix.data() + (first - b.first) * n_moments_,
-                     *high = prefix.data() + (last - b.first) * n_moments_;
-        std::transform(high, high + n_moments_, low, partial.difference.begin(), std::minus<>());
-        moments = partial.difference.data();
-      }
-      rounding += add_block((query - b.middle) / bandwidth_, side, moments, b.last - b.first, sums);
-    }
-    return rounding;
-  }
+  // Adds keys [from, to), all on one side of the query.
+  Rounding add_range(double query, double side, std::size_t from, std::size_t to, PartialBlocks& partial,
+                     double* sums) const;
 
   Rounding add_block(double s, double side, const double* moments, std::size_t n_keys, double* sums) const {
     const Polynomial weight = shifted(kernel_, s, side), square = shifted(square_, s, side);
@@ -232,6 +210,29 @@ class PartialBlocks {
   const CompactLine& line_;
   std::map<std::size_t, std::vector<double>> kept_;
 };
+
+Rounding CompactLine::add_range(double query, double side, std::size_t from, std::size_t to,
+                                PartialBlocks& partial, double* sums) const {
+  Rounding rounding;
+  if (from >= to) return rounding;
+  auto block = static_cast<std::size_t>(
+      std::partition_point(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.last <= from; }) -
+      blocks_.begin());
+  for (; block < blocks_.size() && blocks_[block].first < to; ++block) {
+    const Block& b = blocks_[block];
+    const std::size_t first = std::max(from, b.first), last = std::min(to, b.last);
+    const double* moments = totals_[block].data();
+    if (first != b.first || last != b.last) {
+      const std::vector<double>& prefix = partial.of(block);
+      const double *low = prefix.data() + (first - b.first) * n_moments_,
+                   *high = prefix.data() + (last - b.first) * n_moments_;
+      std::transform(high, high + n_moments_, low, partial.difference.begin(), std::minus<>());
+      moments = partial.difference.data();
+    }
+    rounding += add_block((query - b.middle) / bandwidth_, side, moments, b.last - b.first, sums);
+  }
+  return rounding;
+}
 
 }  // namespace
 

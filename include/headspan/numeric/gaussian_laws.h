@@ -1,8 +1,6 @@
 #pragma once
 // Closed forms for Nadaraya-Watson heads under a Gaussian design, the one place that has them.
 
-#include <limits>
-
 #include "headspan/numeric/matrix.h"
 
 namespace headspan {
@@ -30,8 +28,7 @@ class GaussianKernelLaw {
   double correlation(double log_product, Index k, Index l) const;
 
  private:
-  double bandwidth_, root_small_, root_large_;
-  double log_v_one_ = std::numeric_limits<double>::quiet_NaN();  // until it is known
+  double bandwidth_, root_small_, root_large_, log_v_one_;
 };
 
 }  // namespace headspan
