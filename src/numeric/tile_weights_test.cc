@@ -28,6 +28,13 @@ inline constexpr long double kExp2Error = sizeof(T) == 4 ? 3e-7L : 2e-15L;
 template <class T>
 inline constexpr T kLeast = T(std::numeric_limits<T>::min_exponent - 1);
 
+template <class T>
+RowSums<T> weigh(TileWeight weight, T shift, T* row, Index n) {
+  RowSums<T> sums;
+  weigh_rows(weight, &shift, {row, 0, 1, n}, &sums);
+  return sums;
+}
+
 TYPED_TEST(TileWeights, Exp2OverItsWholeRange) {
   using T = TypeParam;
   constexpr Index kPoints = 512 * kStep<T>;
@@ -38,7 +45,7 @@ TYPED_TEST(TileWeights, Exp2OverItsWholeRange) {
       x[i] =
           std::max(std::nextafter(kLeast<T>, T(0)), kLeast<T> + (greatest - kLeast<T>)*T(i) / T(kPoints - 1));
     std::copy_n(x.data(), kPoints, w.data());
-    weigh_row(TileWeight::exp2, T(0), w.data(), kPoints);
+    weigh(TileWeight::exp2, T(0), w.data(), kPoints);
     for (Index i = 0; i < kPoints; ++i)
       ASSERT_LE(std::abs(w[i] / exact_weight(TileWeight::exp2, x[i]) - 1.0L), kExp2Error<T>) << x[i];
   });
@@ -51,16 +58,16 @@ TYPED_TEST(TileWeights, Exp2AtItsSpecialPoints) {
     for (Index at = 0; at < kStep<T>; ++at) {
       AlignedArray<T> row = aligned<T>(kStep<T>, T(2.5));
       row[at] = kLeast<T> + T(2.5);
-      const RowSums<T> sums = weigh_row(TileWeight::exp2, T(2.5), row.data(), kStep<T>);
+      const RowSums<T> sums = weigh(TileWeight::exp2, T(2.5), row.data(), kStep<T>);
       for (Index i = 0; i < kStep<T>; ++i) ASSERT_EQ(row[i], i == at ? T(0) : T(1)) << at << " " << i;
       ASSERT_EQ(sums.sum, T(kStep<T> - 1));
       ASSERT_EQ(sums.sum_of_squares, T(kStep<T> - 1));
       row[at] = nan;
-      ASSERT_TRUE(std::isnan(weigh_row(TileWeight::exp2, T(1), row.data(), kStep<T>).sum));
+      ASSERT_TRUE(std::isnan(weigh(TileWeight::exp2, T(1), row.data(), kStep<T>).sum));
       ASSERT_TRUE(std::isnan(row[at]));
       for (const T below : {kLeast<T> * T(1.01), T(-1e30), -kInfinity<T>}) {
         row[at] = below;
-        weigh_row(TileWeight::exp2, T(0), row.data(), kStep<T>);
+        weigh(TileWeight::exp2, T(0), row.data(), kStep<T>);
         ASSERT_EQ(row[at], T(0)) << below;
       }
     }
@@ -78,7 +85,7 @@ void expect_weights(TileWeight weight, Index n) {
   AlignedArray<T> row(n);
   const T shift = weight == TileWeight::exp2 ? T(0.25) : T(0);
   for (Index i = 0; i < n; ++i) row[i] = score_at<T>(i, n);
-  const RowSums<T> sums = weigh_row(weight, shift, row.data(), n);
+  const RowSums<T> sums = weigh(weight, shift, row.data(), n);
   ExactSum sum, squares;
   for (Index i = 0; i < n; ++i) {
     const long double want =
@@ -101,11 +108,36 @@ TYPED_TEST(TileWeights, EveryKindAndTheSums) {
   });
 }
 
+TYPED_TEST(TileWeights, RowsHaveShiftsAndSumsOfTheirOwn) {
+  using T = TypeParam;
+  constexpr Index kRows = 5, kStride = 3 * kStep<T>, kWidth = 2 * kStep<T>;
+  on_every_target([] {
+    AlignedArray<T> together = aligned<T>(kRows * kStride, T(-7)), alone = aligned<T>(kRows * kStride, T(-7));
+    T shift[kRows];
+    for (Index r = 0; r < kRows; ++r) {
+      shift[r] = T(0.5) * T(r);
+      for (Index i = 0; i < kWidth; ++i)
+        alone[r * kStride + i] = together[r * kStride + i] = score_at<T>(i + r, kWidth);
+    }
+    T top[kRows];
+    RowSums<T> sums[kRows];
+    largest_rows<T>({together.data(), kStride, kRows, kWidth}, top);
+    weigh_rows<T>(TileWeight::exp2, shift, {together.data(), kStride, kRows, kWidth}, sums);
+    for (Index r = 0; r < kRows; ++r) {
+      EXPECT_EQ(top[r], score_at<T>(kWidth - 1 + r, kWidth));
+      const RowSums<T> want = weigh(TileWeight::exp2, shift[r], alone.data() + r * kStride, kWidth);
+      EXPECT_EQ(sums[r].sum, want.sum) << r;
+      EXPECT_EQ(sums[r].sum_of_squares, want.sum_of_squares) << r;
+    }
+    for (Index i = 0; i < kRows * kStride; ++i) ASSERT_EQ(together[i], alone[i]) << i;
+  });
+}
+
 TYPED_TEST(TileWeights, NoWeightAtAnInfiniteDistance) {
   on_every_target([] {
     for (const TileWeight weight : kTileWeights) {
       AlignedArray<TypeParam> row = aligned<TypeParam>(kStep<TypeParam>, -kInfinity<TypeParam>);
-      const RowSums<TypeParam> sums = weigh_row(weight, TypeParam(0), row.data(), kStep<TypeParam>);
+      const RowSums<TypeParam> sums = weigh(weight, TypeParam(0), row.data(), kStep<TypeParam>);
       EXPECT_EQ(sums.sum, TypeParam(0)) << static_cast<int>(weight);
       EXPECT_EQ(sums.sum_of_squares, TypeParam(0)) << static_cast<int>(weight);
       EXPECT_EQ(row[kStep<TypeParam> - 1], TypeParam(0)) << static_cast<int>(weight);

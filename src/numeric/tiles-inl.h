@@ -176,14 +176,16 @@ HWY_INLINE void score_six(D d, const ScoreTile<T>& tile, const T* HWY_RESTRICT q
 #define HEADSPAN_START(R) V a##R = b0, c##R = b1;
   HEADSPAN_SIX(HEADSPAN_START)
 #undef HEADSPAN_START
-  for (Index j = 0; j < dims; ++j, q += kGroup, k0 += kPanel<T>, k1 += kPanel<T>) {
-    const V x0 = hn::Load(d, k0), x1 = hn::Load(d, k1);
+  // Two steps at a time: where two threads share a core, decoding is what the loop waits for.
+  const auto step = [&](Index j) HWY_ATTR {
+    const V x0 = hn::Load(d, k0 + j * kPanel<T>), x1 = hn::Load(d, k1 + j * kPanel<T>);
+    const T* HWY_RESTRICT y_at = q + j * kGroup;
     if constexpr (kScore == TileScore::product) {
-#define HEADSPAN_STEP(R)            \
-  {                                 \
-    const V y = hn::Set(d, q[R]);   \
-    a##R = hn::MulAdd(x0, y, a##R); \
-    c##R = hn::MulAdd(x1, y, c##R); \
+#define HEADSPAN_STEP(R)             \
+  {                                  \
+    const V y = hn::Set(d, y_at[R]); \
+    a##R = hn::MulAdd(x0, y, a##R);  \
+    c##R = hn::MulAdd(x1, y, c##R);  \
   }
       HEADSPAN_SIX(HEADSPAN_STEP)
 #undef HEADSPAN_STEP
@@ -191,7 +193,7 @@ HWY_INLINE void score_six(D d, const ScoreTile<T>& tile, const T* HWY_RESTRICT q
       const V scale = kScore == TileScore::scaled_difference ? hn::Set(d, tile.scale[j]) : b0;
 #define HEADSPAN_STEP(R)                                    \
   {                                                         \
-    const V y = hn::Set(d, q[R]);                           \
+    const V y = hn::Set(d, y_at[R]);                        \
     V u0 = hn::Sub(x0, y), u1 = hn::Sub(x1, y);             \
     if constexpr (kScore == TileScore::scaled_difference) { \
       u0 = hn::Mul(u0, scale);                              \
@@ -204,7 +206,13 @@ HWY_INLINE void score_six(D d, const ScoreTile<T>& tile, const T* HWY_RESTRICT q
 #undef HEADSPAN_STEP
       static_cast<void>(scale);
     }
+  };
+  Index j = 0;
+  for (; j + 1 < dims; j += 2) {
+    step(j);
+    step(j + 1);
   }
+  if (j < dims) step(j);
   T* out1 = out + n_lanes;
 #define HEADSPAN_STORE(R)               \
   hn::Store(a##R, d, out + R * stride); \
@@ -264,24 +272,35 @@ T largest_of(const T* row, Index n) {
 }
 
 template <class T>
-RowSums<T> weigh_row_all(TileWeight weight, T shift, T* row, Index n) {
+void largest_rows_all(const WeightRows<T>& rows, T* top) {
+  for (Index r = 0; r < rows.m; ++r) top[r] = largest_of(rows.data + r * rows.stride, rows.n);
+}
+
+template <TileWeight kWeight, class T>
+HWY_INLINE RowSums<T> weigh_one(T shift, T* HWY_RESTRICT row, Index n) {
   const Tag<T> d;
   const Index lanes = static_cast<Index>(hn::Lanes(d));
-  return with_weight(weight, [&](auto kind) {
-    const auto minus = hn::Set(d, shift);
-    auto sum0 = hn::Zero(d), sum1 = sum0, squares0 = sum0, squares1 = sum0;
-    for (Index i = 0; i < n; i += 2 * lanes) {
-      const auto w0 = weight_of<decltype(kind)::value, true>(d, hn::Sub(hn::Load(d, row + i), minus));
-      const auto w1 = weight_of<decltype(kind)::value, true>(d, hn::Sub(hn::Load(d, row + i + lanes), minus));
-      hn::Store(w0, d, row + i);
-      hn::Store(w1, d, row + i + lanes);
-      sum0 = hn::Add(sum0, w0);
-      sum1 = hn::Add(sum1, w1);
-      squares0 = hn::MulAdd(w0, w0, squares0);
-      squares1 = hn::MulAdd(w1, w1, squares1);
-    }
-    return RowSums<T>{hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1))),
-                      hn::GetLane(hn::SumOfLanes(d, hn::Add(squares0, squares1)))};
+  const auto minus = hn::Set(d, shift);
+  auto sum0 = hn::Zero(d), sum1 = sum0, squares0 = sum0, squares1 = sum0;
+  for (Index i = 0; i < n; i += 2 * lanes) {
+    const auto w0 = weight_of<kWeight, true>(d, hn::Sub(hn::Load(d, row + i), minus));
+    const auto w1 = weight_of<kWeight, true>(d, hn::Sub(hn::Load(d, row + i + lanes), minus));
+    hn::Store(w0, d, row + i);
+    hn::Store(w1, d, row + i + lanes);
+    sum0 = hn::Add(sum0, w0);
+    sum1 = hn::Add(sum1, w1);
+    squares0 = hn::MulAdd(w0, w0, squares0);
+    squares1 = hn::MulAdd(w1, w1, squares1);
+  }
+  return {hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1))),
+          hn::GetLane(hn::SumOfLanes(d, hn::Add(squares0, squares1)))};
+}
+
+template <class T>
+void weigh_rows_all(TileWeight weight, const T* shift, const WeightRows<T>& rows, RowSums<T>* sums) {
+  with_weight(weight, [&](auto kind) HWY_ATTR {
+    for (Index r = 0; r < rows.m; ++r)
+      sums[r] = weigh_one<decltype(kind)::value>(shift[r], rows.data + r * rows.stride, rows.n);
   });
 }
 
@@ -303,7 +322,7 @@ HWY_INLINE void values_six(D d, const ValueTile<T>& tile, const T* HWY_RESTRICT 
   const T* HWY_RESTRICT w##R = weights + R * ws;
   HEADSPAN_SIX(HEADSPAN_START)
 #undef HEADSPAN_START
-  for (Index i = 0; i < n; ++i) {
+  const auto step = [&](Index i) HWY_ATTR {
     const V x0 = hn::Load(d, v0 + i * kP), x1 = hn::Load(d, v1 + i * kP);
 #define HEADSPAN_STEP(R)             \
   {                                  \
@@ -313,7 +332,13 @@ HWY_INLINE void values_six(D d, const ValueTile<T>& tile, const T* HWY_RESTRICT 
   }
     HEADSPAN_SIX(HEADSPAN_STEP)
 #undef HEADSPAN_STEP
+  };
+  Index i = 0;
+  for (; i + 1 < n; i += 2) {
+    step(i);
+    step(i + 1);
   }
+  if (i < n) step(i);
 #define HEADSPAN_STORE(R)           \
   hn::Store(a##R, d, out + R * os); \
   hn::Store(c##R, d, out1 + R * os);
@@ -494,8 +519,10 @@ void cross_sums_all(const T* rows_a, const T* rows_b, Index stride, Index count,
     pack_queries_rows(r, s, m, d, f, o);                                                             \
   }                                                                                                  \
   void score_tile_##S(TileScore h, const ScoreTile<T>& t) { score_tile_all(h, t); }                  \
-  T largest_##S(const T* r, Index n) { return largest_of(r, n); }                                    \
-  RowSums<T> weigh_row_##S(TileWeight w, T s, T* r, Index n) { return weigh_row_all(w, s, r, n); }   \
+  void largest_rows_##S(const WeightRows<T>& r, T* t) { largest_rows_all(r, t); }                    \
+  void weigh_rows_##S(TileWeight w, const T* s, const WeightRows<T>& r, RowSums<T>* o) {             \
+    weigh_rows_all(w, s, r, o);                                                                      \
+  }                                                                                                  \
   void accumulate_values_##S(const ValueTile<T>& t) { accumulate_values_all(t); }                    \
   void narrow_block_##S(const NarrowBlock<T>& b) { narrow_block_all(b); }                            \
   void narrow_largest_##S(const NarrowBlock<T>& b, T* t) { narrow_largest_all(b, t); }               \

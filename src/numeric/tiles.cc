@@ -20,8 +20,8 @@ namespace {
   HWY_EXPORT(pack_keys_##S);         \
   HWY_EXPORT(pack_queries_##S);      \
   HWY_EXPORT(score_tile_##S);        \
-  HWY_EXPORT(largest_##S);           \
-  HWY_EXPORT(weigh_row_##S);         \
+  HWY_EXPORT(largest_rows_##S);      \
+  HWY_EXPORT(weigh_rows_##S);        \
   HWY_EXPORT(accumulate_values_##S); \
   HWY_EXPORT(narrow_block_##S);      \
   HWY_EXPORT(narrow_largest_##S);    \
@@ -47,12 +47,12 @@ HEADSPAN_EXPORT(f64)
     HWY_DYNAMIC_DISPATCH(score_tile_##S)(how, tile);                                                   \
   }                                                                                                    \
   template <>                                                                                          \
-  T largest(const T* row, Index n) {                                                                   \
-    return HWY_DYNAMIC_DISPATCH(largest_##S)(row, n);                                                  \
+  void largest_rows(const WeightRows<T>& rows, T* top) {                                               \
+    HWY_DYNAMIC_DISPATCH(largest_rows_##S)(rows, top);                                                 \
   }                                                                                                    \
   template <>                                                                                          \
-  RowSums<T> weigh_row(TileWeight weight, T shift, T* row, Index n) {                                  \
-    return HWY_DYNAMIC_DISPATCH(weigh_row_##S)(weight, shift, row, n);                                 \
+  void weigh_rows(TileWeight weight, const T* shift, const WeightRows<T>& rows, RowSums<T>* sums) {    \
+    HWY_DYNAMIC_DISPATCH(weigh_rows_##S)(weight, shift, rows, sums);                                   \
   }                                                                                                    \
   template <>                                                                                          \
   void accumulate_values(const ValueTile<T>& tile) {                                                   \

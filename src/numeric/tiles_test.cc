@@ -91,6 +91,13 @@ TYPED_TEST(Tiles, ScoresOfEveryKindAndSize) {
   });
 }
 
+template <class T>
+T largest(T* row, Index n) {
+  T top;
+  largest_rows<T>({row, 0, 1, n}, &top);
+  return top;
+}
+
 TYPED_TEST(Tiles, LargestStandsAnywhere) {
   constexpr Index kStep = 2 * kPanel<TypeParam>;
   on_every_target([] {

@@ -36,6 +36,7 @@ void AttentionTile<T>::start(Index batch, Index head, Index first, Index m) {
   batch_ = batch, head_ = head, first_ = first, m_ = m;
   const auto count = static_cast<std::size_t>(m);
   top_.assign(count, -kInfinity);
+  shift_.assign(count, T(0));
   sum_.assign(count, 0.0);
   squares_.assign(count, 0.0);
   rescale_.assign(count, 1.0);
@@ -70,8 +71,8 @@ void AttentionTile<T>::hide(const KeyBlock& block, Index q, T* row) const {
   const Index first = std::clamp<Index>(range.first - block.first, 0, block.n);
   const Index last = std::clamp<Index>(range.last - block.first, 0, block.n);
   constexpr T kHidden = -std::numeric_limits<T>::infinity();
-  std::fill(row, row + first, kHidden);
-  std::fill(row + last, row + block.n, kHidden);
+  if (first > 0) std::fill(row, row + first, kHidden);
+  if (last < block.n) std::fill(row + last, row + block.n, kHidden);
   for (const Index odd : plan_.odd_keys(batch_, head_ / plan_.group()))
     if (odd >= block.first && odd < block.first + block.n) row[odd - block.first] = kHidden;
 }
@@ -98,32 +99,44 @@ void AttentionTile<T>::hide_by_masks(const KeyBlock& block, Index q, T* row) {
   }
 }
 
+// Brings what was summed before to a maximum that rose; a row that sees nothing yet keeps weights of zero.
 template <class T>
-void AttentionTile<T>::weigh_query(const KeyBlock& block, Index q, T* row) {
+void AttentionTile<T>::raise(Index q, T block_top, const WeightRows<T>& rows) {
   const auto at = static_cast<std::size_t>(q);
-  const Index width = round_up(block.n, 2 * kPanel<T>);
-  const double top = static_cast<double>(largest(row, width));
+  const double top = static_cast<double>(block_top);
   rescale_[at] = 1.0;
-  if (top == kInfinity) odd_[at] = true;
-  if (top == -kInfinity && top_[at] == -kInfinity) {
-    // A NaN may hide behind the infinities.
-    odd_[at] = odd_[at] || std::any_of(row, row + width, [](T score) { return std::isnan(score); });
-    std::fill_n(row, width, T(0));
-    return;
-  }
   if (top > top_[at]) {
+    if (top == kInfinity) odd_[at] = true;
     rescale_[at] = std::exp2(top_[at] - top);
     top_[at] = top;
+    shift_[at] = block_top;
     const T factor = static_cast<T>(rescale_[at]);
     T* values = values_.data() + q * plan_.value_columns;
     for (Index c = 0; c < plan_.value_columns; ++c) values[c] *= factor;
     if (handed_over_)
       for (Index c = 0; c < plan_.value_columns; ++c)
         value_sums_[static_cast<std::size_t>(q * plan_.value_columns + c)] *= rescale_[at];
+  } else if (top_[at] == -kInfinity) {
+    T* row = rows.data + q * rows.stride;
+    // A NaN may hide behind the infinities.
+    odd_[at] = odd_[at] || std::any_of(row, row + rows.n, [](T score) { return std::isnan(score); });
+    std::fill_n(row, rows.n, -std::numeric_limits<T>::infinity());
   }
-  const RowSums<T> sums = weigh_row(TileWeight::exp2, static_cast<T>(top_[at]), row, width);
-  sum_[at] = sum_[at] * rescale_[at] + static_cast<double>(sums.sum);
-  squares_[at] = squares_[at] * rescale_[at] * rescale_[at] + static_cast<double>(sums.sum_of_squares);
+}
+
+template <class T>
+void AttentionTile<T>::weigh_scores(const WeightRows<T>& rows) {
+  T block_top[kAttentionTile];
+  RowSums<T> sums[kAttentionTile];
+  largest_rows(rows, block_top);
+  for (Index q = 0; q < rows.m; ++q) raise(q, block_top[q], rows);
+  weigh_rows(TileWeight::exp2, shift_.data(), rows, sums);
+  for (Index q = 0; q < rows.m; ++q) {
+    const auto at = static_cast<std::size_t>(q);
+    const double factor = rescale_[at];
+    sum_[at] = sum_[at] * factor + static_cast<double>(sums[q].sum);
+    squares_[at] = squares_[at] * factor * factor + static_cast<double>(sums[q].sum_of_squares);
+  }
 }
 
 template <class T>
@@ -149,8 +162,8 @@ bool AttentionTile<T>::weigh(const KeyBlock& block) {
     }
     if (plan_.has_masks()) hide_by_masks(block, q, row);
     hide(block, q, row);
-    weigh_query(block, q, row);
   }
+  weigh_scores({scores_.data(), stride_, m_, width});
   return true;
 }
 

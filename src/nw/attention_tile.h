@@ -43,7 +43,8 @@ class AttentionTile {
  private:
   void hide(const KeyBlock& block, Index q, T* row) const;
   void hide_by_masks(const KeyBlock& block, Index q, T* row);
-  void weigh_query(const KeyBlock& block, Index q, T* row);
+  void raise(Index q, T block_top, const WeightRows<T>& rows);
+  void weigh_scores(const WeightRows<T>& rows);
   void hand_over();
   void write(const AttentionOutput<T>& output, Index q) const;
   bool any_odd_key_visible(Index q) const;
@@ -54,6 +55,7 @@ class AttentionTile {
   AlignedArray<T> rows_, queries_, scores_, values_;
   std::vector<double> value_sums_;  // of what was handed over, [m][value_columns]
   std::vector<KeyRange> ranges_;
+  std::vector<T> shift_;  // top_, or 0 where it is still -inf
   std::vector<double> top_, sum_, squares_, rescale_;
   std::vector<bool> odd_;
   Index since_hand_over_ = 0;

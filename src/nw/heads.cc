@@ -106,10 +106,12 @@ class CovarianceTile {
     score_tile(scoring.how, ScoreTile<T>{queries_[static_cast<std::size_t>(h)].data(), scoring.key_block(key),
                                          scoring.bias.data() + key, scoring.scale.data(), m, n, scoring.d,
                                          rows, kBlockKeys});
+    RowSums<T> sums[kTile];
+    weigh_rows(scoring.weight, head(h).shift.data() + first,
+               {rows, kBlockKeys, m, round_up(n, 2 * kPanel<T>)}, sums);
     for (Index q = 0; q < m; ++q) {
       T* row = rows + q * kBlockKeys;
       const auto at = static_cast<std::size_t>(first + q);
-      weigh_row(scoring.weight, head(h).shift[at], row, round_up(n, 2 * kPanel<T>));
       const T factor = head(h).factor[at];
       for (Index i = 0; i < n && factor != T(1); ++i) row[i] *= factor;
       const Index own = options_.leave_one_out ? first + q - key : Index{-1};

@@ -12,6 +12,7 @@ namespace {
 // All sizes here depend on the data alone, and with them every sum's order.
 constexpr Index kNarrowTile = 32 * kGroup;  // queries that share a block of keys while it is in cache
 constexpr Index kWideTile = 8 * kGroup;     // queries whose weights of a block stay in cache
+constexpr Index kMostQueries = std::max(kWideTile, KeyTree::kLeaf);  // whose weights are stored
 constexpr Index kMostBlockKeys = 512;
 constexpr Index kBlockBytes = 16 << 10;          // of keys, half the smallest first-level cache
 constexpr Index kSpanKeys = Index{1} << 16;      // keys of one task; their sums are added in order
@@ -140,12 +141,15 @@ template <class T>
 void weigh_tile(const NarrowBlock<T>& block, const std::vector<T>& shift, Accumulator<T>& sums) {
   const Index n = round_up(block.tile.n, 2 * kPanel<T>);
   for (Index q = 0; q < block.tile.m; ++q) {
-    T* scores = block.tile.scores + q * block.tile.stride;
     const Index own = block.first_own_key + q;
-    if (own >= 0 && own < block.tile.n) scores[own] = -std::numeric_limits<T>::infinity();
-    const RowSums<T> row = weigh_row(block.weight, shift[static_cast<std::size_t>(q)], scores, n);
-    sums.row(q)[0] += static_cast<double>(row.sum);
-    sums.row(q)[1] += static_cast<double>(row.sum_of_squares);
+    if (own >= 0 && own < block.tile.n)
+      block.tile.scores[q * block.tile.stride + own] = -std::numeric_limits<T>::infinity();
+  }
+  RowSums<T> rows[kMostQueries];
+  weigh_rows(block.weight, shift.data(), {block.tile.scores, block.tile.stride, block.tile.m, n}, rows);
+  for (Index q = 0; q < block.tile.m; ++q) {
+    sums.row(q)[0] += static_cast<double>(rows[q].sum);
+    sums.row(q)[1] += static_cast<double>(rows[q].sum_of_squares);
   }
 }
 
@@ -401,12 +405,11 @@ void weigh_product(const std::vector<Scoring<T>>& dimensions, const Task& task, 
     const AlignedArray<T> queries = packed_queries(one, task);
     score_tile(one.how, ScoreTile<T>{queries.data(), one.key_block(key), one.bias.data() + key,
                                      one.scale.data(), task.m, n, Index{1}, factor, kMostBlockKeys});
-    for (Index q = 0; q < task.m; ++q) {
-      T* row = factor + q * kMostBlockKeys;
-      weigh_row(one.weight, one.shift[static_cast<std::size_t>(task.first_query + q)], row,
-                round_up(n, 2 * kPanel<T>));
-      for (Index i = 0; i < n; ++i) weights[q * kMostBlockKeys + i] *= row[i];
-    }
+    RowSums<T> sums[kWideTile];
+    weigh_rows(one.weight, one.shift.data() + task.first_query,
+               {factor, kMostBlockKeys, task.m, round_up(n, 2 * kPanel<T>)}, sums);
+    for (Index q = 0; q < task.m; ++q)
+      for (Index i = 0; i < n; ++i) weights[q * kMostBlockKeys + i] *= factor[q * kMostBlockKeys + i];
   }
 }
 

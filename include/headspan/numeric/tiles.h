@@ -50,19 +50,26 @@ struct ScoreTile {
 template <class T>
 void score_tile(TileScore how, const ScoreTile<T>& tile);
 
-/// Largest of n elements, n a multiple of 2 kPanel; NaN are not looked for.
+/// m rows of n elements, n a multiple of 2 kPanel: scores, or the weights they become.
 template <class T>
-T largest(const T* row, Index n);
+struct WeightRows {
+  T* data;
+  Index stride, m, n;
+};
+
+/// top[row] = the largest element of the row; NaN are not looked for.
+template <class T>
+void largest_rows(const WeightRows<T>& rows, T* top);
 
 template <class T>
 struct RowSums {
   T sum, sum_of_squares;
 };
 
-/// row[i] = weight(row[i] - shift) in place; n a multiple of 2 kPanel. exp2 gives exact zeros below 2^-126
-/// (float) or 2^-1022 (double).
+/// row[i] = weight(row[i] - shift[row]) in place, and the sums of every row. exp2 gives exact zeros below
+/// 2^-126 (float) or 2^-1022 (double).
 template <class T>
-RowSums<T> weigh_row(TileWeight weight, T shift, T* row, Index n);
+void weigh_rows(TileWeight weight, const T* shift, const WeightRows<T>& rows, RowSums<T>* sums);
 
 /// out[row][c] += sum_i weights[row][i] values_i,c for c < columns, `columns` a multiple of kValuePad, m rows
 /// in groups of kGroup (padded rows are touched). Values lie in panels of kPanel columns, each with its rows
