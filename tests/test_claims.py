@@ -14,7 +14,7 @@ def test_it_is_the_command() -> None:
     found = headspan.verify(*names, seed=3)
     assert [claim.id for claim in found] == ["closure", "equal-overlap"]
     for claim, row in zip(found, document["claims"], strict=True):
-        for key in ("id", "statement", "kind", "wrong", "expected", "measured", "error", "verdict"):
+        for key in ("id", "statement", "kind", "wrong", "relation", "expected", "measured", "error", "verdict"):
             assert getattr(claim, key) == row[key], key
         for comparison, line in zip(claim.comparisons, row["comparisons"], strict=True):
             assert {key: getattr(comparison, key) for key in line} == line

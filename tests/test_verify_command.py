@@ -36,6 +36,8 @@ def test_verdicts_follow_the_stated_rule(everything: Any) -> None:
     """From the numbers of the document alone: agreement, and the power to exclude the wrong formula."""
     for claim in everything["claims"]:
         rows = claim["comparisons"]
+        if any(row["relation"] != "=" for row in rows):
+            continue
         for row in rows:
             assert abs(row["measured"] - row["expected"]) <= row["margin"], (claim["id"], row)
             assert row["margin"] == pytest.approx(row["error"]) or row["margin"] == pytest.approx(
@@ -46,6 +48,21 @@ def test_verdicts_follow_the_stated_rule(everything: Any) -> None:
         assert {key: claim[key] for key in ("expected", "measured", "error")} == {
             key: sharpest[key] for key in ("expected", "measured", "error")
         }
+
+
+def test_directions_follow_theirs(everything: Any) -> None:
+    """A claim of a sign: every number more than its margin on that side of zero, and no size is made up."""
+    signs = {claim["id"]: claim for claim in everything["claims"] if claim["relation"] != "="}
+    assert {id: claim["relation"] for id, claim in signs.items()} == {
+        "forest-dial": "<",
+        "colony-dial": "<",
+        "colony-reversal": ">",
+    }
+    for claim in signs.values():
+        for row in claim["comparisons"]:
+            side = -1 if row["relation"] == "<" else 1
+            assert (row["relation"], row["expected"], row["effect"]) == (claim["relation"], 0, None)
+            assert side * row["measured"] > row["margin"] == pytest.approx(STANDARD_ERRORS * row["error"])
 
 
 def test_every_wrong_formula_fails(check_verify_schema: Check) -> None:
@@ -158,6 +175,7 @@ def test_the_schema_has_teeth(check_verify_schema: Check) -> None:
         lambda d: d["claims"][0].update(verdict="passed"),
         lambda d: d["claims"][0].update(kind="closed_form"),
         lambda d: d["claims"][0].update(error=0),
+        lambda d: d["claims"][0].update(relation="<="),
         lambda d: d["claims"][0]["comparisons"][0].pop("margin"),
         lambda d: d.update(claims=[]),
     )

@@ -21,6 +21,7 @@ void bind_claims(nb::module_& module) {
   using namespace nb::literals;
   nb::class_<Comparison>(module, "Comparison")
       .def_ro("what", &Comparison::what)
+      .def_prop_ro("relation", [](const Comparison& comparison) { return to_string(comparison.relation); })
       .def_ro("expected", &Comparison::expected)
       .def_ro("measured", &Comparison::measured)
       .def_ro("error", &Comparison::error)
@@ -31,6 +32,7 @@ void bind_claims(nb::module_& module) {
       .def_ro("statement", &ClaimFacts::statement)
       .def_prop_ro("kind", [](const ClaimFacts& claim) { return to_string(claim.kind); })
       .def_ro("wrong", &ClaimFacts::wrong)
+      .def_prop_ro("relation", [](const ClaimFacts& claim) { return to_string(claim.relation); })
       .def_ro("expected", &ClaimFacts::expected)
       .def_ro("measured", &ClaimFacts::measured)
       .def_ro("error", &ClaimFacts::error)

@@ -20,25 +20,45 @@ Comparison compare(const Claim& claim, const Measurement& measurement, const For
                                     measurement.what, measurement.error));
   Comparison out;
   out.what = measurement.what;
-  out.expected = under_test(measurement.at);
   out.measured = measurement.value;
   out.error = measurement.error;
   out.margin = measurement.is_bound ? measurement.error : kStandardErrors * measurement.error;
-  out.effect = std::abs(claim.formula(measurement.at) - claim.wrong_formula(measurement.at));
+  if (measurement.is_direction) {
+    out.relation = under_test(measurement.at) < 0.0 ? Relation::below : Relation::above;
+    out.effect = std::numeric_limits<double>::quiet_NaN();
+  } else {
+    out.expected = under_test(measurement.at);
+    out.effect = std::abs(claim.formula(measurement.at) - claim.wrong_formula(measurement.at));
+  }
   return out;
 }
 
-bool agrees(const Comparison& comparison) {
-  return std::abs(comparison.measured - comparison.expected) <= comparison.margin;
+// Distance in margins, negative on the right side of a direction; what is not finite is farther than
+// everything.
+double disagreement(const Comparison& comparison) {
+  const double off = comparison.measured - comparison.expected;
+  const double distance = (comparison.relation == Relation::equal   ? std::abs(off)
+                           : comparison.relation == Relation::below ? off
+                                                                    : -off) /
+                          comparison.margin;
+  return std::isfinite(distance) ? distance : std::numeric_limits<double>::infinity();
 }
 
-// Agreement with one formula then excludes agreement with the other.
-bool is_sharp(const Comparison& comparison) { return comparison.margin < 0.5 * comparison.effect; }
+bool agrees(const Comparison& comparison) { return disagreement(comparison) <= 1.0; }
 
-// Distance in margins; what is not finite is farther than everything.
-double disagreement(const Comparison& comparison) {
-  const double distance = std::abs(comparison.measured - comparison.expected) / comparison.margin;
-  return std::isnan(distance) ? std::numeric_limits<double>::infinity() : distance;
+// Above 1, agreement with one formula excludes agreement with the other.
+double sharpness(const Comparison& comparison) {
+  return comparison.relation == Relation::equal ? 0.5 * comparison.effect / comparison.margin
+                                                : -disagreement(comparison);
+}
+
+// One sharp comparison is enough, but a direction that is not sharp was not shown.
+bool decides(const std::vector<Comparison>& comparisons) {
+  const auto is_sharp = [](const Comparison& comparison) { return sharpness(comparison) > 1.0; };
+  return std::any_of(comparisons.begin(), comparisons.end(), is_sharp) &&
+         std::all_of(comparisons.begin(), comparisons.end(), [&](const Comparison& comparison) {
+           return comparison.relation == Relation::equal || is_sharp(comparison);
+         });
 }
 
 const Comparison& worst(const std::vector<Comparison>& comparisons) {
@@ -47,9 +67,8 @@ const Comparison& worst(const std::vector<Comparison>& comparisons) {
 }
 
 const Comparison& sharpest(const std::vector<Comparison>& comparisons) {
-  return *std::max_element(comparisons.begin(), comparisons.end(), [](const auto& a, const auto& b) {
-    return a.effect / a.margin < b.effect / b.margin;
-  });
+  return *std::max_element(comparisons.begin(), comparisons.end(),
+                           [](const auto& a, const auto& b) { return sharpness(a) < sharpness(b); });
 }
 
 // FNV-1a: a claim keeps its draws when others are added.
@@ -107,6 +126,18 @@ const char* to_string(Verdict verdict) {
   return "";
 }
 
+const char* to_string(Relation relation) {
+  switch (relation) {
+    case Relation::equal:
+      return "=";
+    case Relation::below:
+      return "<";
+    case Relation::above:
+      return ">";
+  }
+  return "";
+}
+
 const std::vector<Claim>& claims() {
   static const std::vector<Claim> all = [] {
     std::vector<Claim> out;
@@ -137,11 +168,12 @@ ClaimFacts judge(const Claim& claim, const std::vector<Measurement>& measurement
   const Comparison& deciding = all_agree ? sharpest(out.comparisons) : worst(out.comparisons);
   if (!all_agree)
     out.verdict = Verdict::failed;
-  else if (is_sharp(deciding))
+  else if (decides(out.comparisons))
     out.verdict = claim.kind == ClaimKind::counterexample ? Verdict::reproduced : Verdict::confirmed;
   out.expected = deciding.expected;
   out.measured = deciding.measured;
   out.error = deciding.error;
+  out.relation = deciding.relation;
   return out;
 }
 

@@ -114,15 +114,16 @@ Claim law_of_colony() {
           measure};
 }
 
-// --- Directions: the change of a correlation from the least diversity to the most, whose size is no part of
-// the claim.
+// --- Directions: the change of a correlation from the least diversity to the most. No law says how much.
 
 Measurement change(std::string what, const Trend& trend) {
-  return measurement(std::move(what), numbers(std::abs(trend.change.value)), trend.change);
+  Measurement out = measurement(std::move(what), Vector(), trend.change);
+  out.is_direction = true;
+  return out;
 }
 
-double falls(const Vector& at) { return -at[0]; }
-double rises(const Vector& at) { return at[0]; }
+double falls(const Vector&) { return -1.0; }
+double rises(const Vector&) { return 1.0; }
 
 Claim forest_dial() {
   return {"forest-dial",

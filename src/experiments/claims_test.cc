@@ -97,6 +97,29 @@ TEST(Claims, TheRuleOfDecision) {
   EXPECT_THROW(judge(claim_of_one(), {}, claim_of_one().formula), ArgumentError);
 }
 
+// Each of the values must be below zero by more than five standard errors of 0.1.
+ClaimFacts falling(const std::vector<double>& values) {
+  Claim claim = claim_of_one();
+  claim.formula = [](const Vector&) { return -1.0; };
+  claim.wrong_formula = [](const Vector&) { return 1.0; };
+  std::vector<Measurement> measurements;
+  for (const double value : values) measurements.push_back({"case", Vector(), value, 0.1, false, true});
+  return judge(claim, measurements, claim.formula);
+}
+
+TEST(Claims, ADirectionIsConfirmedWhereEveryNumberIsBeyondItsMargin) {
+  const ClaimFacts found = falling({-0.6, -2.0});
+  EXPECT_EQ(found.verdict, Verdict::confirmed);
+  EXPECT_EQ(found.relation, Relation::below);
+  EXPECT_EQ(found.expected, 0.0);
+  EXPECT_EQ(found.measured, -2.0);
+  EXPECT_EQ(falling({-0.4}).verdict, Verdict::undecided);
+  EXPECT_EQ(falling({-0.4, -2.0}).verdict, Verdict::undecided);
+  EXPECT_EQ(falling({0.4, -2.0}).verdict, Verdict::undecided);
+  EXPECT_EQ(falling({0.6, -2.0}).verdict, Verdict::failed);
+  EXPECT_EQ(falling({std::nan("")}).verdict, Verdict::failed);
+}
+
 TEST(Claims, TheComparisonThatDecidesIsReported) {
   const Claim claim = claim_of_one();
   const std::vector<Measurement> agree = {{"blunt", Vector(), 1.1, 1.0, false},

@@ -12,6 +12,7 @@ using Json = nlohmann::ordered_json;
 
 Json comparison_object(const experiments::Comparison& comparison) {
   return {{"what", comparison.what},
+          {"relation", to_string(comparison.relation)},
           {"expected", number(comparison.expected)},
           {"measured", number(comparison.measured)},
           {"error", number(comparison.error)},
@@ -26,6 +27,7 @@ Json claim_object(const ClaimFacts& claim) {
   return {{"id", claim.id},
           {"statement", claim.statement},
           {"kind", to_string(claim.kind)},
+          {"relation", to_string(claim.relation)},
           {"expected", number(claim.expected)},
           {"measured", number(claim.measured)},
           {"error", number(claim.error)},

@@ -66,6 +66,32 @@ TEST(VerifyReport, WordsNameVerdictsAndCountThem) {
     EXPECT_NE(words.find(part), std::string::npos) << part << "\n" << words;
 }
 
+TEST(VerifyReport, ADirectionIsSaidAsSuch) {
+  experiments::Verification one;
+  const auto below = experiments::Relation::below;
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  one.claims.push_back({"dial",
+                        "it falls",
+                        ClaimKind::simulation,
+                        "it rises",
+                        0.0,
+                        -0.5,
+                        0.01,
+                        Verdict::confirmed,
+                        {{"a case", 0.0, -0.5, 0.01, 0.05, none, below}},
+                        below});
+  const std::string words = words_of(one);
+  for (const char* part : {"< 0", "a case: expected < 0 by more than 0.05, measured -0.5 +- 0.01"})
+    EXPECT_NE(words.find(part), std::string::npos) << part << "\n" << words;
+  std::ostringstream out;
+  write_verify_json(out, one, "1.2.3");
+  const Json claim = Json::parse(out.str())["claims"][0];
+  EXPECT_EQ(claim["relation"], "<");
+  EXPECT_EQ(claim["expected"], 0.0);
+  EXPECT_EQ(claim["comparisons"][0]["relation"], "<");
+  EXPECT_TRUE(claim["comparisons"][0]["effect"].is_null());
+}
+
 TEST(VerifyReport, OfManyClaimsOnlyThoseThatAreNotAsTheyShouldBeAreInWords) {
   experiments::Verification many = example();
   for (int i = 0; i < 6; ++i) many.claims.push_back(many.claims.front());

@@ -35,7 +35,18 @@ Tone tone_of(Verdict verdict) {
 std::string value_text(double value) { return fmt::format("{:.6g}", value); }
 std::string error_text(double error) { return fmt::format("{:.2g}", error); }
 
+/// "4.2", or "< 0" where the claim is of a direction.
+std::string expected_text(experiments::Relation relation, double expected) {
+  return relation == experiments::Relation::equal
+             ? value_text(expected)
+             : fmt::format("{} {}", to_string(relation), value_text(expected));
+}
+
 std::string comparison_text(const Comparison& comparison) {
+  if (comparison.relation != experiments::Relation::equal)
+    return fmt::format("{}: expected {} by more than {}, measured {} +- {}", comparison.what,
+                       expected_text(comparison.relation, comparison.expected), error_text(comparison.margin),
+                       value_text(comparison.measured), error_text(comparison.error));
   return fmt::format("{}: expected {}, measured {} +- {}, agrees within {}; a wrong formula is {} off",
                      comparison.what, value_text(comparison.expected), value_text(comparison.measured),
                      error_text(comparison.error), error_text(comparison.margin),
@@ -44,7 +55,7 @@ std::string comparison_text(const Comparison& comparison) {
 
 void add_claim(TextTable& table, const ClaimFacts& claim, bool in_words) {
   table.add_row({{claim.id},
-                 {value_text(claim.expected)},
+                 {expected_text(claim.relation, claim.expected)},
                  {value_text(claim.measured)},
                  {error_text(claim.error)},
                  {to_string(claim.verdict), tone_of(claim.verdict)}});
@@ -77,10 +88,12 @@ void write_verify_terminal(std::ostream& out, const experiments::Verification& v
   out << fmt::format("\n{}: {}\n", counted(static_cast<std::int64_t>(verification.claims.size()), "claim"),
                      summary(verification.claims));
   out << wrapped(
-      fmt::format("Each row is the comparison that decides. Measured and expected agree within {} standard "
-                  "errors, or within the bound of an exact comparison; a claim counts only where the same "
-                  "numbers exclude its wrong formula.",
-                  experiments::kStandardErrors),
+      fmt::format(
+          "Each row is the comparison that decides. Measured and expected agree within {} standard "
+          "errors, or within the bound of an exact comparison; a claim counts only where the same "
+          "numbers exclude its wrong formula. Where a direction is expected, < 0 or > 0, the measured "
+          "number is that far on its side.",
+          experiments::kStandardErrors),
       0, style.width);
   if (verification.options.mutate)
     out << "The wrong formula of each claim was put in place of the right one: every claim should fail.\n";

@@ -22,9 +22,17 @@ enum class Verdict {
   failed,      ///< some comparison disagrees
 };
 
-/// Words as printed: "closed form", "reproduced".
+/// How a measured number must stand to the expected one.
+enum class Relation {
+  equal,  ///< to a formula that says how much
+  below,  ///< less than zero: the claim is of a direction, and no formula says how much
+  above,  ///< greater than zero
+};
+
+/// Words as printed: "closed form", "reproduced", "<".
 const char* to_string(ClaimKind kind);
 const char* to_string(Verdict verdict);
+const char* to_string(Relation relation);
 
 /// A comparison of standard errors agrees within this many of them. At this size chance alone disagrees once
 /// in some two million comparisons, and so a formula that is off by twice as much passes as rarely.
@@ -33,16 +41,17 @@ inline constexpr double kStandardErrors = 5.0;
 /// One number against its formula.
 struct Comparison {
   std::string what;       ///< the case, "60 degrees"
-  double expected = 0.0;  ///< by the formula under test
+  double expected = 0.0;  ///< by the formula under test; 0 of a direction
   double measured = 0.0;
   double error = 0.0;   ///< of `measured`: a standard error, or a bound
   double margin = 0.0;  ///< |measured - expected| up to this agrees: kStandardErrors errors, or the bound
-  double effect = 0.0;  ///< how far the wrong formula lies from the right one here
+  double effect = 0.0;  ///< how far the wrong formula lies from the right one here; NaN of a direction
+  Relation relation = Relation::equal;
 };
 
-/// A claim and what became of it. `expected`, `measured` and `error` are those of the comparison that
-/// decides: of a failed claim the one that disagrees most, otherwise the one with the largest effect in units
-/// of its margin.
+/// A claim and what became of it. `expected`, `measured`, `error` and `relation` are those of the comparison
+/// that decides: of a failed claim the one that disagrees most, otherwise the one with the largest effect in
+/// units of its margin.
 struct ClaimFacts {
   std::string id;
   std::string statement;
@@ -53,6 +62,7 @@ struct ClaimFacts {
   double error = 0.0;
   Verdict verdict = Verdict::undecided;
   std::vector<Comparison> comparisons;
+  Relation relation = Relation::equal;  ///< of that comparison
 };
 
 struct VerifyOptions {

@@ -27,6 +27,9 @@ struct Measurement {
   double value = 0.0;     ///< what the formula should give
   double error = 0.0;     ///< its standard error, or a bound on its error; above 0
   bool is_bound = false;  ///< `error` is a bound: rounding, a grid step
+  /// The claim is of a direction alone: its formula says -1 or 1, and `value` must be beyond the margin on
+  /// that side of zero.
+  bool is_direction = false;
 };
 
 /// What a measurement may draw. A thorough trial has ten times the size and ten times the replicates, or a
@@ -69,7 +72,9 @@ ClaimFacts describe(const Claim& claim);
 /// |measured - expected| <= margin, the margin being kStandardErrors standard errors, or the bound. Any
 /// disagreement (or a number that is not finite): failed. Otherwise some margin must be less than half of the
 /// distance between the claim's formula and its wrong formula there, so that the same numbers reject the
-/// wrong formula: confirmed, or reproduced for a counterexample. Otherwise: undecided.
+/// wrong formula: confirmed, or reproduced for a counterexample. Otherwise: undecided. A direction agrees
+/// unless the number is beyond the margin on the wrong side of zero, and counts only where it is beyond it on
+/// the right side; all directions of a claim must.
 ClaimFacts judge(const Claim& claim, const std::vector<Measurement>& measurements, const Formula& under_test);
 
 /// Measures one claim and judges it. The draws depend on the seed and the claim's id alone, so the result
