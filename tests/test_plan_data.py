@@ -54,7 +54,26 @@ def test_a_plan_from_a_table(tmp_path: Path, check_plan_data_schema: Check) -> N
     assert check["best"]["loo"] == min(p["loo"] for p in check["pairs"])
     assert check["regret"] == pytest.approx(check["planned"]["loo"] / check["best"]["loo"] - 1)
     assert 0 <= check["regret"] < 0.05
+    # A head that sees everything is the same in every draw: one says all.
+    assert [p["n_draws"] for p in check["pairs"]] == [2, 2, 2, 1] and check["pairs"][-1]["standard_error"] == 0
     assert document["at_n"]["n"] == 1e5 and document["at_n"]["best"]["variance"] < document["best"]["variance"]
+
+
+def test_the_regret_has_an_error(tmp_path: Path, check_plan_data_schema: Check) -> None:
+    path, _, _ = table(tmp_path / "data.csv")
+    result = command.run("plan", path, "--y", "y", "--budget", 3, "--check", "--draws", 6, "--json", tmp_path / "plan")
+    document = json.loads((tmp_path / "plan").read_text())
+    check_plan_data_schema(document)
+    check = document["check"]
+    planned, best = check["planned"], check["best"]
+    if planned == best:
+        assert (check["regret"], check["regret_standard_error"], check["within_noise"]) == (0, 0, True)
+        assert "the planned pair is the best on the grid" in " ".join(result.out.split())
+    else:
+        ratio = planned["loo"] / best["loo"]
+        error = np.hypot(planned["standard_error"], ratio * best["standard_error"]) / best["loo"]
+        assert check["regret_standard_error"] == pytest.approx(error)
+        assert ("within noise" in result.out) == (ratio - 1 <= 2 * error) == check["within_noise"]
 
 
 def test_results_do_not_depend_on_threads(tmp_path: Path) -> None:
@@ -65,7 +84,7 @@ def test_results_do_not_depend_on_threads(tmp_path: Path) -> None:
 
 def test_real_tables_are_planned_within_five_percent(tables: Path, check_plan_data_schema: Check) -> None:
     regrets = []
-    for name, target in (("diabetes", "target"), ("airquality", "Ozone"), ("cps1985", "wage")):
+    for name, target in (("diabetes", "target"), ("airquality", "Ozone"), ("boston", "medv"), ("cps1985", "wage")):
         document = command.plan(tables / f"{name}.csv", "--y", target, "--budget", 16, "--check")
         check_plan_data_schema(document)
         regrets.append(document["check"]["regret"])
@@ -93,14 +112,35 @@ def test_what_cannot_be_is_explained(tmp_path: Path, arguments: list[object], wo
     assert words in result.err
 
 
-def test_tables_without_an_answer_are_explained(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("row", "n", "words"),
+    [
+        (lambda i: (i, 1), 20, "y: is 1 in every row; there is nothing to predict"),
+        (lambda i: (1, i), 20, "x: no column varies"),
+        (lambda i: (i, i), 5, "at least 8 rows, there are 5"),
+        (lambda i: (i, f"{i}e299"), 20, "y: varies by 1.9e+300, whose powers leave the range of double"),
+        (lambda i: (i, f"{i}e-200"), 20, "give it in other units"),
+    ],
+)
+def test_tables_without_an_answer_are_explained(
+    tmp_path: Path, row: Callable[[int], tuple[object, object]], n: int, words: str
+) -> None:
     path = tmp_path / "data.csv"
-    path.write_text("a,y\n" + "".join(f"{i},1\n" for i in range(20)))
-    assert "nothing to predict" in command.run("plan", path, "--y", "y", "--budget", 4).err
-    path.write_text("a,y\n" + "".join(f"1,{i}\n" for i in range(20)))
-    assert "no column varies" in command.run("plan", path, "--y", "y", "--budget", 4).err
-    path.write_text("a,y\n" + "".join(f"{i},{i}\n" for i in range(5)))
-    assert "at least 8 rows" in command.run("plan", path, "--y", "y", "--budget", 4).err
+    path.write_text("a,y\n" + "".join("{},{}\n".format(*row(i)) for i in range(n)))
+    result = command.run("plan", path, "--y", "y", "--budget", 4)
+    assert (result.code, result.out) == (3, "")
+    assert str(path) in result.err and words in result.err and "column 'y'" in result.err
+
+
+def test_the_units_of_the_inputs_do_not_matter(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    x, y = random.normal(size=(40, 2)), random.normal(size=40)
+    errors = []
+    for unit in (1.0, 1e-200, 1e300):
+        path = tmp_path / f"{unit}.csv"
+        path.write_text("a,b,y\n" + "".join(f"{a * unit},{b},{c}\n" for (a, b), c in zip(x, y, strict=True)))
+        errors.append([pair["mse"] for pair in command.plan(path, "--y", "y", "--budget", 2)["curve"]])
+    assert errors[1] == pytest.approx(errors[0], rel=1e-9) and errors[2] == pytest.approx(errors[0], rel=1e-9)
 
 
 def config(tmp_path: Path, **keys: Any) -> Path:

@@ -78,7 +78,7 @@ std::string plan_data_document(const Rows<double>& x, const Numbers& y, const pl
     report.plan =
         estimator::plan_from(report.pilot, rules, static_cast<double>(report.pilot.n), report.options);
     if (at_n) report.at_n = estimator::plan_from(report.pilot, rules, *at_n, report.options);
-    if (n_draws > 0) report.check = estimator::check_grid(view(x), view(y), report.plan, n_draws, ~seed);
+    if (n_draws > 0) report.check = estimator::check_grid(view(x), view(y), report.plan, {n_draws, ~seed});
     return document_of([&](std::ostream& out) { write_pilot_json(out, report, HEADSPAN_VERSION); });
   });
 }

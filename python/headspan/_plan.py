@@ -80,13 +80,15 @@ class Plan:
 
 @dataclass(frozen=True)
 class MeasuredPair:
-    """One pair fitted: the mean squared leave-one-out residual, its standard error over draws of the projections."""
+    """One pair fitted: the mean squared leave-one-out residual, mean over draws of the projections."""
 
     head_dim: int
     n_heads: int
     bandwidth: float
     loo: float
-    standard_error: float
+    standard_error: float | None
+    """Over the draws; 0 where one head sees all inputs, None for one draw of another pair."""
+    n_draws: int
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,9 @@ class DataPlan:
     """Every pair fitted; empty unless checked."""
     regret: float | None
     """Leave-one-out error of the planned pair over that of the best one measured, minus 1."""
+    regret_standard_error: float | None
+    within_noise: bool | None
+    """The regret is within two standard errors of 0."""
     document: dict[str, Any]
     """Everything, as docs/plan_data.schema.json describes, but for the input file."""
 
@@ -160,7 +165,7 @@ def plan_from_data(
     *,
     at_n: float | None = None,
     check: bool = False,
-    draws: int = 3,
+    draws: int = 24,
     exact: bool = False,
     multiple_of: int = 1,
     n_kv_heads: int = 1,
@@ -170,8 +175,8 @@ def plan_from_data(
 ) -> DataPlan:
     """The best pair for a table, from leave-one-out decompositions of heads on random projections.
 
-    x: [n, d], y: [n]. at_n: a plan for so many rows too. check: every pair is fitted, `draws` times with new
-    projections. Raises ValueError on fewer than 8 rows, what is not finite, and where nothing varies.
+    x: [n, d], y: [n]. at_n: a plan for so many rows too. check: every pair is fitted with new
+    projections, those that could be the best `draws` times. Raises ValueError on fewer than 8 rows, what is not finite, and where nothing varies.
     """
     if check and draws < 1:
         raise ValueError(f"draws: must be at least 1, it is {draws}")
@@ -188,6 +193,8 @@ def plan_from_data(
         at_n=_pair(document["at_n"]["best"]) if document["at_n"] else None,
         measured=tuple(MeasuredPair(**pair) for pair in found["pairs"]) if found else (),
         regret=found["regret"] if found else None,
+        regret_standard_error=found["regret_standard_error"] if found else None,
+        within_noise=found["within_noise"] if found else None,
         document=document,
     )
 

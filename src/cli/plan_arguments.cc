@@ -32,7 +32,8 @@ void declare_pairs(CLI::App& command, PlanArguments& a) {
   command.add_option("--budget", a.budget, "Total dimension of all heads, n_heads x head_dim")
       ->type_name("D")
       ->group(group);
-  command.add_flag("--exact", a.exact, "The whole budget, not at most it")->group(group);
+  command.add_flag("--exact", a.exact, "The whole budget, not at most it; a prime one leaves two pairs")
+      ->group(group);
   command.add_option("--multiple-of", a.multiple_of, "head_dim in multiples of it [1]")
       ->type_name("M")
       ->group(group);
@@ -88,7 +89,7 @@ void declare_data(CLI::App& command, PlanArguments& a) {
   command.add_option("--at-n", a.at_n, "A plan for this many rows too")->type_name("N")->group(group);
   command.add_flag("--check", a.check, "Fit every pair, and say what the plan loses against the best")
       ->group(group);
-  command.add_option("--draws", a.n_draws, "Of the projections of each pair, with --check [3]")
+  command.add_option("--draws", a.n_draws, "Of the projections of a pair, at most, with --check [24]")
       ->type_name("N")
       ->group(group);
   declare_seed(command, a.seed, "Of projections and resamples", group);
@@ -168,6 +169,21 @@ plan::MeasuredCurve curve_in(const std::string& path, const PlanArguments& a) {
   return curve;
 }
 
+/// A curve for one member of a law; one that no law can have is the file's fault and no wrong usage.
+template <class Member>
+plan::MeasuredCurve curve_for(Member plan::LawOptions::*member, const std::string& path,
+                              const PlanArguments& a) {
+  plan::MeasuredCurve curve = curve_in(path, a);
+  try {
+    plan::LawOptions law;
+    law.*member = curve;
+    const plan::ErrorLaw checked(law);
+  } catch (const ArgumentError& error) {
+    throw DataError(FileFault::refused, {path, {}, {}}, error.what());
+  }
+  return curve;
+}
+
 plan::BiasProfile bias_in(const PlanArguments& a, LawWords& out) {
   const std::string words = *a.bias;
   const std::size_t colon = words.find(':');
@@ -175,7 +191,7 @@ plan::BiasProfile bias_in(const PlanArguments& a, LawWords& out) {
                     rest = colon == std::string::npos ? "" : words.substr(colon + 1);
   if (kind == "table" && !rest.empty()) {
     out.files.push_back(rest);
-    return curve_in(rest, a);
+    return curve_for(&plan::LawOptions::bias, rest, a);
   }
   const auto values = numbers_in(rest);
   if (values && values->size() == 2 && kind == "exponential")
@@ -210,7 +226,7 @@ plan::Correlation correlation_in(const PlanArguments& a, LawWords& out) {
   }
   if (const auto value = number_in(words)) return plan::CommonCorrelation{*value};
   out.files.push_back(words);
-  return curve_in(words, a);
+  return curve_for(&plan::LawOptions::correlation, words, a);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/table_input.h"
+#include "headspan/estimator/pilot_facts.h"
 #include "headspan/plan/allocate.h"
 #include "headspan/plan/profile.h"
 
@@ -17,7 +18,7 @@ struct PlanArguments {
   std::vector<std::string> x;
   std::optional<double> at_n;
   bool check = false;
-  Index n_draws = 3;
+  Index n_draws = estimator::GridOptions().n_draws;
   std::uint64_t seed = 0;
   int n_threads = 0;
   std::optional<std::string> like;

@@ -7,6 +7,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/outputs.h"
+#include "cli/progress.h"
 #include "cli/run_options.h"
 #include "cli/terminal_style.h"
 #include "headspan/estimator/pilot.h"
@@ -58,6 +59,16 @@ table::NumericRows read_rows(const PlanArguments& a, PilotReport& report) {
   return rows;
 }
 
+/// A table that cannot be planned for is no wrong usage: the error names the file.
+void check_rows(const table::NumericRows& rows, const PilotReport& report) {
+  try {
+    estimator::check_pilot_table(rows.x, rows.y);
+  } catch (const ArgumentError& error) {
+    throw DataError(FileFault::refused, {report.input.understood.path, {}, {}},
+                    fmt::format("{} (y is the column '{}', x the inputs)", error.what(), report.y));
+  }
+}
+
 void fill(const PlanArguments& a, const table::NumericRows& rows, PilotReport& report) {
   report.rules = pair_rules(a);
   report.options.seed = a.seed;
@@ -66,7 +77,11 @@ void fill(const PlanArguments& a, const table::NumericRows& rows, PilotReport& r
   report.plan = estimator::plan_from(report.pilot, report.rules, n, report.options);
   if (a.at_n) report.at_n = estimator::plan_from(report.pilot, report.rules, *a.at_n, report.options);
   // Another seed than the pilot's, so that the grid is not judged by the projections that chose the plan.
-  if (a.check) report.check = estimator::check_grid(rows.x, rows.y, report.plan, a.n_draws, ~a.seed);
+  if (a.check) {
+    ProgressLine line("draw at most", !a.quiet);
+    report.check = estimator::check_grid(rows.x, rows.y, report.plan, {a.n_draws, ~a.seed},
+                                         [&](std::size_t done, std::size_t most) { line.show(done, most); });
+  }
 }
 
 }  // namespace
@@ -79,6 +94,7 @@ int run_plan_data(const PlanArguments& arguments) {
   const ThreadLimit limit(arguments.n_threads);
   PilotReport report;
   const table::NumericRows rows = read_rows(arguments, report);
+  check_rows(rows, report);
   fill(arguments, rows, report);
   for (const Output& output : outputs)
     write_output(output, [&](std::ostream& out) { write_pilot_json(out, report, HEADSPAN_VERSION); });

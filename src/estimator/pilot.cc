@@ -21,6 +21,7 @@ void check_options(const PilotOptions& options) {
     if (value < 1) throw ArgumentError(fmt::format("{}: must be at least 1, it is {}", name, value));
   };
   positive("n_heads", options.n_heads);
+  positive("n_weighted", options.n_weighted);
   positive("n_dimensions", options.n_dimensions);
   positive("most_rows", options.most_rows);
   positive("n_bootstrap", options.n_bootstrap);
@@ -44,28 +45,55 @@ std::vector<plan::Pair> spread(const std::vector<plan::Pair>& pairs, Index most)
   return out;
 }
 
-PilotCell measured_cell(const Matrix& x, VectorView y, const Matrix& frames, Index head_dim,
-                        double bandwidth) {
+void put(HeadProducts& into, Index i, const MeanProducts& means) {
+  into.own[i] = means.own;
+  into.within[i] = means.within;
+  into.across[i] = means.across;
+}
+
+/// Left-out residuals of the heads on `frames`; with `weight` the products of their weights go there.
+Matrix residuals_on(const Matrix& x, VectorView y, const Matrix& frames, const PilotDimension& dimension,
+                    double bandwidth, HeadProducts* weight) {
   nw::HeadsOptions options;
   options.leave_one_out = true;
-  options.covariance = true;
+  options.covariance = weight != nullptr;
   const Matrix values = y;
-  const auto estimate =
-      nw::estimate_heads<double>(x, x, values, heads_on(frames, head_dim, bandwidth), options);
-  const Matrix residual = left_out_residuals(estimate, y);
-  const Index m = residual.rows(), n_heads = residual.cols();
-  const double h = static_cast<double>(n_heads), pairs = h * (h - 1.0);
-  PilotCell cell{bandwidth, Vector(m), Vector(m), Vector(m), Vector(m), {}};
+  const auto heads = heads_on(frames, dimension.head_dim, bandwidth);
+  const auto estimate = nw::estimate_heads<double>(x, x, values, heads, options);
+  const auto n_heads = static_cast<Index>(heads.size());
+  if (weight)
+    for (Index i = 0; i < y.size(); ++i)
+      put(*weight, i,
+          mean_products(Eigen::Map<const Matrix>(estimate.covariance.row(i).data(), n_heads, n_heads),
+                        dimension.per_basis));
+  return left_out_residuals(estimate, y);
+}
+
+PilotCell measured_cell(const Matrix& x, VectorView y, const Matrix& frames, const PilotDimension& dimension,
+                        Index n_weighted, double bandwidth) {
+  const Index m = y.size(), n_heads = dimension.n_heads;
+  const HeadProducts none{Vector(m), Vector(m), Vector(m)};
+  PilotCell cell{bandwidth, none, none, {}};
+  Matrix residual(m, n_heads);
+  const Index first = std::min(n_weighted, n_heads), others = n_heads - first;
+  residual.leftCols(first) =
+      residuals_on(x, y, frames.topRows(first * dimension.head_dim), dimension, bandwidth, &cell.weight);
+  if (others > 0)
+    residual.rightCols(others) =
+        residuals_on(x, y, frames.bottomRows(others * dimension.head_dim), dimension, bandwidth, nullptr);
   cell.moments = residual.transpose() * residual / static_cast<double>(m);
-  for (Index i = 0; i < m; ++i) {
-    const Eigen::Map<const Matrix> c(estimate.covariance.row(i).data(), n_heads, n_heads);
-    const double squares = residual.row(i).squaredNorm(), sum = residual.row(i).sum();
-    cell.own[i] = squares / h;
-    cell.variance[i] = c.trace() / h;
-    cell.shared[i] = n_heads > 1 ? (sum * sum - squares) / pairs : cell.own[i];
-    cell.covariance[i] = n_heads > 1 ? (c.sum() - c.trace()) / pairs : cell.variance[i];
-  }
+  for (Index i = 0; i < m; ++i)
+    put(cell.residual, i, mean_products(residual.row(i).transpose() * residual.row(i), dimension.per_basis));
   return cell;
+}
+
+/// Several bases, so that leaving one out says what the draw is worth, and two heads of some where they fit.
+constexpr Index kFewestBases = 8;
+
+Matrix frames_of(const PilotDimension& dimension, Index d, const PilotOptions& options) {
+  return projection_blocks(dimension.n_heads, dimension.head_dim, d,
+                           options.seed + static_cast<std::uint64_t>(dimension.head_dim),
+                           dimension.per_basis);
 }
 
 PilotDimension measured_dimension(const Matrix& x, VectorView y, const plan::Pair& pair,
@@ -74,32 +102,32 @@ PilotDimension measured_dimension(const Matrix& x, VectorView y, const plan::Pai
   out.head_dim = pair.head_dim;
   // As many as asked for even where the budget has fewer: one draw says little of what heads do on average.
   out.n_heads = pair.head_dim == x.cols() ? 1 : options.n_heads;
-  const Matrix frames = projection_blocks(out.n_heads, pair.head_dim, x.cols(),
-                                          options.seed + static_cast<std::uint64_t>(pair.head_dim));
+  out.per_basis = std::min(x.cols() / pair.head_dim, std::max<Index>(2, out.n_heads / kFewestBases));
+  const Matrix frames = frames_of(out, x.cols(), options);
   for (const double bandwidth : pilot_bandwidths(pair.head_dim))
-    out.cells.push_back(measured_cell(x, y, frames, pair.head_dim, bandwidth));
+    out.cells.push_back(measured_cell(x, y, frames, out, options.n_weighted, bandwidth));
   return out;
 }
 
-/// Mean squared leave-one-out residual of the heads of a cell, as many as were drawn.
-double loo_of(const PilotDimension& dimension, const PilotCell& cell) {
-  const double shared = cell.shared.mean();
-  return shared + (cell.own.mean() - shared) / static_cast<double>(dimension.n_heads);
+/// Mean squared leave-one-out residual of the mean of the weighted heads of a cell.
+double loo_of(const PilotCell& cell, Index n_weighted) {
+  const Index n = std::min(n_weighted, cell.moments.rows());
+  return cell.moments.topLeftCorner(n, n).mean();
 }
 
-/// The residual noise estimate of the ensemble of least leave-one-out error.
+/// The residual noise estimate of the ensemble of weighted heads of least leave-one-out error.
 ensemble::Part residual_noise(const Matrix& x, VectorView y, const Pilot& pilot,
                               const PilotOptions& options) {
   const PilotDimension* best = nullptr;
   const PilotCell* cell = nullptr;
   for (const PilotDimension& dimension : pilot.dimensions)
     for (const PilotCell& tried : dimension.cells)
-      if (!cell || loo_of(dimension, tried) < loo_of(*best, *cell)) {
+      if (!cell || loo_of(tried, options.n_weighted) < loo_of(*cell, options.n_weighted)) {
         best = &dimension;
         cell = &tried;
       }
-  const Matrix frames = projection_blocks(best->n_heads, best->head_dim, x.cols(),
-                                          options.seed + static_cast<std::uint64_t>(best->head_dim));
+  const Matrix frames = frames_of(*best, x.cols(), options)
+                            .topRows(std::min(options.n_weighted, best->n_heads) * best->head_dim);
   nw::HeadsOptions heads_options;
   heads_options.covariance = true;
   heads_options.average = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <vector>
 
 #include "estimator/pilot_heads.h"
 #include "headspan/estimator/pilot.h"
@@ -34,42 +35,118 @@ Fit fitted(const Matrix& x, VectorView y, const Matrix& frames, Index head_dim, 
   }
 }
 
-MeasuredPair measured_pair(const Matrix& x, VectorView y, const plan::Pair& pair, double start, Index n_draws,
-                           std::uint64_t seed) {
-  MeasuredPair out{pair, 0.0, 0.0, 0.0};
-  Vector loo(n_draws), log_bandwidth(n_draws);
-  for (Index draw = 0; draw < n_draws; ++draw) {
-    const std::uint64_t own = seed + static_cast<std::uint64_t>(draw) * plan::kMostBudget;
-    const Matrix frames = projection_blocks(pair.n_heads, pair.head_dim, x.cols(),
-                                            own + static_cast<std::uint64_t>(pair.head_dim));
-    const Fit fit = fitted(x, y, frames, pair.head_dim, start);
-    loo[draw] = fit.loo;
-    log_bandwidth[draw] = std::log(fit.bandwidth);
+constexpr Index kFirstDraws = 3;
+constexpr double kKnownWell = 0.0025;  // standard error of an error that needs no more draws, relative
+constexpr double kContending = 3.0, kNoise = 2.0;  // standard errors
+
+/// A pair and the fits of its draws so far.
+class DrawnPair {
+ public:
+  DrawnPair(const plan::Pair& pair, double start, bool one_says_all)
+      : pair_(pair), start_(start), one_says_all_(one_says_all) {}
+
+  Index n_draws() const { return static_cast<Index>(loo_.size()); }
+
+  void draw(const Matrix& x, VectorView y, std::uint64_t seed) {
+    const std::uint64_t own = seed + static_cast<std::uint64_t>(n_draws()) * plan::kMostBudget;
+    const Matrix frames = projection_blocks(pair_.n_heads, pair_.head_dim, x.cols(),
+                                            own + static_cast<std::uint64_t>(pair_.head_dim));
+    const Fit fit = fitted(x, y, frames, pair_.head_dim, start_);
+    loo_.push_back(fit.loo);
+    log_bandwidth_.push_back(std::log(fit.bandwidth));
   }
-  out.loo = loo.mean();
-  out.bandwidth = std::exp(log_bandwidth.mean());
-  const double draws = static_cast<double>(n_draws);
-  if (n_draws > 1)
-    out.standard_error = std::sqrt((loo.array() - loo.mean()).square().sum() / (draws - 1.0) / draws);
+
+  MeasuredPair measured() const {
+    const Eigen::Map<const Vector> loo(loo_.data(), n_draws()),
+        log_bandwidth(log_bandwidth_.data(), n_draws());
+    MeasuredPair out{pair_, std::exp(log_bandwidth.mean()), loo.mean(), {}, n_draws()};
+    const double draws = static_cast<double>(n_draws());
+    if (one_says_all_)
+      out.standard_error = 0.0;
+    else if (n_draws() > 1)
+      out.standard_error = std::sqrt((loo.array() - out.loo).square().sum() / (draws - 1.0) / draws);
+    return out;
+  }
+
+  /// More draws would add nothing.
+  bool is_settled(Index most) const {
+    if (one_says_all_ || n_draws() >= most) return true;
+    const MeasuredPair now = measured();
+    return now.standard_error && *now.standard_error <= kKnownWell * now.loo;
+  }
+
+ private:
+  plan::Pair pair_;
+  double start_;
+  bool one_says_all_;
+  std::vector<double> loo_, log_bandwidth_;
+};
+
+std::size_t least_of(const std::vector<MeasuredPair>& pairs) {
+  const auto best = std::min_element(pairs.begin(), pairs.end(),
+                                     [](const auto& a, const auto& b) { return a.loo < b.loo; });
+  return static_cast<std::size_t>(best - pairs.begin());
+}
+
+double error_between(const MeasuredPair& a, const MeasuredPair& b) {
+  return std::hypot(a.standard_error.value_or(0.0), b.standard_error.value_or(0.0));
+}
+
+GridCheck facts_of(const std::vector<DrawnPair>& drawn, const PilotPlan& plan, const GridOptions& options) {
+  GridCheck out;
+  out.options = options;
+  for (const DrawnPair& pair : drawn) out.pairs.push_back(pair.measured());
+  out.planned = plan.allocation.best;
+  out.best = least_of(out.pairs);
+  const MeasuredPair &planned = out.pairs[out.planned], &best = out.pairs[out.best];
+  out.regret = planned.loo / best.loo - 1.0;
+  if (out.planned == out.best)
+    out.regret_error = 0.0;
+  else if (planned.standard_error && best.standard_error)
+    out.regret_error =
+        std::hypot(*planned.standard_error, *best.standard_error * planned.loo / best.loo) / best.loo;
+  out.within_noise = out.regret <= kNoise * out.regret_error.value_or(HUGE_VAL);
+  return out;
+}
+
+/// The pairs that deserve more draws: the planned one, and what could still be the best.
+std::vector<std::size_t> unsettled(const std::vector<DrawnPair>& drawn, const GridCheck& now) {
+  std::vector<std::size_t> out;
+  const MeasuredPair& best = now.pairs[now.best];
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    const MeasuredPair& pair = now.pairs[i];
+    const bool contends = i == now.planned || pair.loo - best.loo <= kContending * error_between(pair, best);
+    if (contends && !drawn[i].is_settled(now.options.n_draws)) out.push_back(i);
+  }
   return out;
 }
 
 }  // namespace
 
-GridCheck check_grid(MatrixView x, VectorView y, const PilotPlan& plan, Index n_draws, std::uint64_t seed) {
-  if (n_draws < 1) throw ArgumentError(fmt::format("n_draws: must be at least 1, it is {}", n_draws));
+GridCheck check_grid(MatrixView x, VectorView y, const PilotPlan& plan, const GridOptions& options,
+                     const GridProgress& progress) {
+  if (options.n_draws < 1)
+    throw ArgumentError(fmt::format("n_draws: must be at least 1, it is {}", options.n_draws));
   const PilotInputs inputs = pilot_inputs(x, y);
-  GridCheck out;
-  out.n_draws = n_draws;
-  out.planned = plan.allocation.best;
-  for (std::size_t i = 0; i < plan.allocation.curve.size(); ++i)
-    out.pairs.push_back(
-        measured_pair(inputs.x, y, plan.allocation.curve[i].pair, plan.bandwidth[i], n_draws, seed));
-  const auto best = std::min_element(out.pairs.begin(), out.pairs.end(),
-                                     [](const auto& a, const auto& b) { return a.loo < b.loo; });
-  out.best = static_cast<std::size_t>(best - out.pairs.begin());
-  out.regret = out.pairs[out.planned].loo / best->loo - 1.0;
-  return out;
+  std::vector<DrawnPair> drawn;
+  for (std::size_t i = 0; i < plan.allocation.curve.size(); ++i) {
+    const plan::Pair& pair = plan.allocation.curve[i].pair;
+    drawn.emplace_back(pair, plan.bandwidth[i], pair.head_dim == inputs.x.cols());
+  }
+  std::size_t done = 0;
+  const std::size_t most = drawn.size() * static_cast<std::size_t>(options.n_draws);
+  const auto draw_up_to = [&](DrawnPair& pair, Index wanted) {
+    while (pair.n_draws() < wanted && !(pair.n_draws() > 0 && pair.is_settled(options.n_draws))) {
+      pair.draw(inputs.x, y, options.seed);
+      if (progress) progress(++done, most);
+    }
+  };
+  for (DrawnPair& pair : drawn) draw_up_to(pair, std::min(kFirstDraws, options.n_draws));
+  for (;;) {
+    const std::vector<std::size_t> more = unsettled(drawn, facts_of(drawn, plan, options));
+    if (more.empty()) return facts_of(drawn, plan, options);
+    for (const std::size_t i : more) draw_up_to(drawn[i], std::min(2 * drawn[i].n_draws(), options.n_draws));
+  }
 }
 
 }  // namespace headspan::estimator

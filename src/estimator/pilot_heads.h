@@ -16,8 +16,7 @@ struct PilotInputs {
   std::vector<Index> constant;
 };
 
-/// Throws ArgumentError on sizes that disagree, what is not finite, fewer than 8 rows, a constant y, and
-/// where no column varies.
+/// Throws ArgumentError as check_pilot_table does.
 PilotInputs pilot_inputs(MatrixView x, VectorView y);
 
 /// Bandwidths tried for a head dimension, half an octave apart: from 0.12 to 2 times sqrt(head_dim).
@@ -28,6 +27,16 @@ std::vector<nw::Head> heads_on(const Matrix& frames, Index head_dim, double band
 
 /// y less the estimate of every head from all other points [n, H].
 Matrix left_out_residuals(const nw::HeadsEstimate<double>& estimate, VectorView y);
+
+/// Means over the pairs of each kind of products of heads [H, H], `per_basis` of them in one basis; what is
+/// empty as HeadProducts says.
+struct MeanProducts {
+  double own, within, across;
+};
+MeanProducts mean_products(MatrixView products, Index per_basis);
+
+/// Share of the pairs of `n_heads` heads that are of one basis, which holds `per_basis`; 0 for one head.
+double share_within(double n_heads, double per_basis);
 
 /// Mean squared leave-one-out residual of the mean of the heads.
 double ensemble_loo(const Matrix& x, VectorView y, const Matrix& frames, Index head_dim, double bandwidth);

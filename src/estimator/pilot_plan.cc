@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "estimator/pilot_heads.h"
 #include "headspan/estimator/pilot.h"
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/parallel.h"
@@ -16,13 +17,17 @@ namespace {
 
 constexpr Index kSlopePoints = 17;
 
-/// Moments of one cell under weights of the points, noise variance one for the last two.
+/// Products of the heads of one cell under weights of the points.
 struct Means {
-  double own, shared, variance, covariance;
+  MeanProducts residual, weight;
 };
 
 /// Per dimension and cell.
 using Table = std::vector<std::vector<Means>>;
+
+MeanProducts under(const HeadProducts& products, const Vector& weights) {
+  return {products.own.dot(weights), products.within.dot(weights), products.across.dot(weights)};
+}
 
 /// `weights` [m] sum to one.
 Table means_of(const Pilot& pilot, const Vector& weights) {
@@ -30,8 +35,7 @@ Table means_of(const Pilot& pilot, const Vector& weights) {
   for (const PilotDimension& dimension : pilot.dimensions) {
     std::vector<Means> row;
     for (const PilotCell& cell : dimension.cells)
-      row.push_back({cell.own.dot(weights), cell.shared.dot(weights), cell.variance.dot(weights),
-                     cell.covariance.dot(weights)});
+      row.push_back({under(cell.residual, weights), under(cell.weight, weights)});
     out.push_back(std::move(row));
   }
   return out;
@@ -57,18 +61,35 @@ struct Terms {
   }
 };
 
-Terms terms_of(const Means& means, const Pilot& pilot, double n) {
-  const double m = static_cast<double>(pilot.n_used), s2 = pilot.noise;
-  return {means.own - s2 * (1.0 + means.variance), means.shared - s2 * (1.0 + means.covariance),
-          s2 * carried(means.variance, m - 1.0, n - 1.0), s2 * carried(means.covariance, m - 1.0, n - 1.0)};
+/// Of two heads of `n_heads`, of which so many are in one basis as a share says.
+double mixed(const MeanProducts& products, double share) {
+  return share * products.within + (1.0 - share) * products.across;
 }
 
-/// The cell of least predicted error for this many heads.
-std::size_t best_cell(const std::vector<Means>& cells, const Pilot& pilot, double n, double n_heads) {
+/// What the cells of one head dimension are read for.
+struct Ensemble {
+  double n_heads, share;  ///< share of the pairs that are of one basis
+};
+
+Ensemble ensemble_of(const Pilot& pilot, Index head_dim, double n_heads) {
+  return {n_heads, share_within(n_heads, static_cast<double>(pilot.d / head_dim))};
+}
+
+Terms terms_of(const Means& means, const Pilot& pilot, double n, const Ensemble& ensemble) {
+  const double m = static_cast<double>(pilot.n_used), s2 = pilot.noise;
+  const double covariance = mixed(means.weight, ensemble.share);
+  return {means.residual.own - s2 * (1.0 + means.weight.own),
+          mixed(means.residual, ensemble.share) - s2 * (1.0 + covariance),
+          s2 * carried(means.weight.own, m - 1.0, n - 1.0), s2 * carried(covariance, m - 1.0, n - 1.0)};
+}
+
+/// The cell of least predicted error for such an ensemble.
+std::size_t best_cell(const std::vector<Means>& cells, const Pilot& pilot, double n,
+                      const Ensemble& ensemble) {
   std::size_t best = 0;
   double least = 0.0;
   for (std::size_t j = 0; j < cells.size(); ++j) {
-    const double mse = terms_of(cells[j], pilot, n).mse(n_heads);
+    const double mse = terms_of(cells[j], pilot, n, ensemble).mse(ensemble.n_heads);
     if (j > 0 && !(mse < least)) continue;
     least = mse;
     best = j;
@@ -97,8 +118,9 @@ Reading read(const Pilot& pilot, const Table& table, double n, const std::functi
   for (Index i = 0; i < size; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const Index head_dim = pilot.dimensions[at].head_dim;
-    out.cells.push_back(best_cell(table[at], pilot, n, n_heads(head_dim)));
-    const Terms terms = terms_of(table[at][out.cells.back()], pilot, n);
+    const Ensemble ensemble = ensemble_of(pilot, head_dim, n_heads(head_dim));
+    out.cells.push_back(best_cell(table[at], pilot, n, ensemble));
+    const Terms terms = terms_of(table[at][out.cells.back()], pilot, n, ensemble);
     shared.head_dim[i] = log_variance.head_dim[i] = rho.head_dim[i] = static_cast<double>(head_dim);
     shared.value[i] = terms.shared_bias;
     bias.own[i] = terms.own_bias;
@@ -130,7 +152,8 @@ double growth_slope(const Pilot& pilot, const Table& table, double bandwidth) {
     for (std::size_t j = 0; j < table[i].size(); ++j) {
       const PilotCell& cell = pilot.dimensions[i].cells[j];
       if (std::abs(std::log2(cell.bandwidth / bandwidth)) > 0.25 + 1e-9) continue;
-      points.emplace_back(static_cast<double>(pilot.dimensions[i].head_dim), std::log(table[i][j].variance));
+      points.emplace_back(static_cast<double>(pilot.dimensions[i].head_dim),
+                          std::log(table[i][j].weight.own));
       break;
     }
   double x = 0.0, y = 0.0, xx = 0.0, xy = 0.0;
@@ -145,20 +168,22 @@ double growth_slope(const Pilot& pilot, const Table& table, double bandwidth) {
   return xx > 0.0 ? xy / xx : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Standard error, for the projections drawn, of the error that the heads of a cell predict for `n_heads`:
-/// the jackknife over heads. 0 where one head sees all inputs.
-double projection_error(const Matrix& moments, double n_heads) {
-  const Index drawn = moments.rows();
-  if (drawn < 3) return 0.0;
-  const double h = static_cast<double>(drawn), trace = moments.trace(), sum = moments.sum();
-  Vector without(drawn);
-  for (Index i = 0; i < drawn; ++i) {
-    const double squares = trace - moments(i, i);
-    const double all = sum - 2.0 * moments.row(i).sum() + moments(i, i);
-    const double own = squares / (h - 1.0), shared = (all - squares) / ((h - 1.0) * (h - 2.0));
-    without[i] = shared + (own - shared) / n_heads;
+/// Standard error, for the projections drawn, of the error that the heads of a cell predict for an ensemble:
+/// the jackknife over bases. 0 where one head sees all inputs, and where fewer than three bases were drawn.
+double projection_error(const Matrix& moments, Index per_basis, const Ensemble& ensemble) {
+  const Index drawn = moments.rows(), n_bases = (drawn + per_basis - 1) / per_basis;
+  if (n_bases < 3) return 0.0;
+  Vector without(n_bases);
+  for (Index basis = 0; basis < n_bases; ++basis) {
+    std::vector<Index> kept;
+    for (Index h = 0; h < drawn; ++h)
+      if (h / per_basis != basis) kept.push_back(h);
+    const MeanProducts means = mean_products(Matrix(moments(kept, kept)), per_basis);
+    const double shared = mixed(means, ensemble.share);
+    without[basis] = shared + (means.own - shared) / ensemble.n_heads;
   }
-  return std::sqrt((h - 1.0) / h * (without.array() - without.mean()).square().sum());
+  const double b = static_cast<double>(n_bases);
+  return std::sqrt((b - 1.0) / b * (without.array() - without.mean()).square().sum());
 }
 
 /// The same for every pair of the curve; between measured dimensions that of the next one.
@@ -173,7 +198,8 @@ Vector projection_errors(const Pilot& pilot, const PilotPlan& plan) {
     const auto chosen = std::find_if(cells.begin(), cells.end(), [&](const PilotCell& cell) {
       return cell.bandwidth == plan.estimates[i].bandwidth;
     });
-    out[pair] = projection_error(chosen->moments, static_cast<double>(at.n_heads));
+    out[pair] = projection_error(chosen->moments, pilot.dimensions[i].per_basis,
+                                 ensemble_of(pilot, at.head_dim, static_cast<double>(at.n_heads)));
   }
   return out;
 }
@@ -215,10 +241,12 @@ PilotPlan point_plan(const Pilot& pilot, const Table& table, const plan::PairRul
   const double floor = pilot.noise / n;
   for (std::size_t i = 0; i < table.size(); ++i) {
     const PilotCell& cell = pilot.dimensions[i].cells[reading.cells[i]];
-    const Terms terms = terms_of(table[i][reading.cells[i]], pilot, n);
+    const Index head_dim = pilot.dimensions[i].head_dim;
+    const Terms terms = terms_of(table[i][reading.cells[i]], pilot, n,
+                                 ensemble_of(pilot, head_dim, heads_of(rules, head_dim)));
     const auto part = [](double value) { return ensemble::Part{value, ensemble::Origin::estimated, {}}; };
-    out.estimates.push_back({pilot.dimensions[i].head_dim, cell.bandwidth, part(terms.shared_bias),
-                             part(terms.own_bias), part(terms.variance), part(terms.rho(floor))});
+    out.estimates.push_back({head_dim, cell.bandwidth, part(terms.shared_bias), part(terms.own_bias),
+                             part(terms.variance), part(terms.rho(floor))});
   }
   const double bandwidth = out.bandwidth[out.allocation.best];
   out.log_growth = {growth_slope(pilot, table, bandwidth), ensemble::Origin::estimated, {}};
@@ -238,7 +266,9 @@ Vector quantities(const Pilot& pilot, const Table& table, const plan::PairRules&
     const auto chosen = std::find_if(cells.begin(), cells.end(), [&](const PilotCell& cell) {
       return cell.bandwidth == plan.estimates[i].bandwidth;
     });
-    const Terms terms = terms_of(table[i][static_cast<std::size_t>(chosen - cells.begin())], pilot, plan.n);
+    const Index head_dim = pilot.dimensions[i].head_dim;
+    const Terms terms = terms_of(table[i][static_cast<std::size_t>(chosen - cells.begin())], pilot, plan.n,
+                                 ensemble_of(pilot, head_dim, heads_of(rules, head_dim)));
     values.insert(values.end(),
                   {terms.shared_bias, terms.own_bias, terms.variance, terms.rho(pilot.noise / plan.n)});
   }

@@ -77,6 +77,13 @@ std::vector<Pair> admissible_pairs(const PairRules& rules) {
   return pairs;
 }
 
+std::optional<Index> budget_instead_of_prime(const PairRules& rules) {
+  if (!rules.exact || rules.budget <= 3 || rules.multiple_of != 1 || rules.n_kv_heads != 1) return {};
+  for (Index divisor = 2; divisor * divisor <= rules.budget; ++divisor)
+    if (rules.budget % divisor == 0) return {};
+  return (rules.budget / 8 + 1) * 8;
+}
+
 Allocation allocate(const ErrorLaw& law, const PairRules& rules) {
   const std::vector<Pair> pairs = admissible_pairs(rules);
   check_orthogonality(law, rules);

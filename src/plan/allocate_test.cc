@@ -94,5 +94,14 @@ TEST(Allocate, RefusesWhatCannotBe) {
   EXPECT_THROW(allocate(ErrorLaw(options), {.budget = 128}), ArgumentError);
 }
 
+TEST(BudgetInsteadOfPrime, OnlyWhereExactRulesLeaveNoChoice) {
+  EXPECT_EQ(budget_instead_of_prime({.budget = 509, .exact = true}), 512);
+  EXPECT_EQ(admissible_pairs({.budget = 509, .exact = true}), (std::vector<Pair>{{1, 509}, {509, 1}}));
+  EXPECT_EQ(budget_instead_of_prime({.budget = 7, .exact = true}), 8);
+  EXPECT_FALSE(budget_instead_of_prime({.budget = 509}));
+  EXPECT_FALSE(budget_instead_of_prime({.budget = 507, .exact = true}));
+  EXPECT_FALSE(budget_instead_of_prime({.budget = 3, .exact = true}));
+}
+
 }  // namespace
 }  // namespace headspan::plan

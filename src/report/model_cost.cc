@@ -70,7 +70,7 @@ void write_model_cost_terminal(std::ostream& out, const ModelCostReport& report,
   entry("n_heads", model.n_heads);
   entry("n_kv_heads", model.n_kv_heads);
   entry("head_dim", model.head_dim);
-  write_entry(out, "budget", rules_text(report.rules), style);
+  write_budget(out, report.rules, style);
   write_entry(
       out, "costs",
       fmt::format("of all layers; cache in numbers of {}, flops of one token, each with {}",

@@ -18,6 +18,7 @@ Json part_object(const ensemble::Part& part) {
 Json options_object(const PilotReport& report) {
   Json options = rules_object(report.rules);
   options["n_heads"] = report.options.n_heads;
+  options["n_weighted"] = report.options.n_weighted;
   options["n_dimensions"] = report.options.n_dimensions;
   options["most_rows"] = report.options.most_rows;
   options["n_bootstrap"] = report.options.n_bootstrap;
@@ -78,7 +79,8 @@ Json measured_object(const estimator::MeasuredPair& measured) {
           {"n_heads", measured.pair.n_heads},
           {"bandwidth", number(measured.bandwidth)},
           {"loo", number(measured.loo)},
-          {"standard_error", number(measured.standard_error)}};
+          {"standard_error", measured.standard_error ? number(*measured.standard_error) : Json()},
+          {"n_draws", measured.n_draws}};
 }
 
 Json check_object(const std::optional<estimator::GridCheck>& check) {
@@ -86,7 +88,9 @@ Json check_object(const std::optional<estimator::GridCheck>& check) {
   Json pairs = Json::array();
   for (const estimator::MeasuredPair& measured : check->pairs) pairs.push_back(measured_object(measured));
   return {{"regret", number(check->regret)},
-          {"n_draws", check->n_draws},
+          {"regret_standard_error", check->regret_error ? number(*check->regret_error) : Json()},
+          {"within_noise", check->within_noise},
+          {"n_draws", check->options.n_draws},
           {"planned", measured_object(check->pairs[check->planned])},
           {"best", measured_object(check->pairs[check->best])},
           {"pairs", std::move(pairs)}};

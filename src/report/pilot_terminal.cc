@@ -16,10 +16,12 @@ namespace {
 
 constexpr std::size_t kRowsShown = 16;
 
-std::string part_text(const ensemble::Part& part) {
-  return part.standard_error ? fmt::format("{:.4g} +- {:.2g}", part.value, *part.standard_error)
-                             : fmt::format("{:.4g}", part.value);
+std::string with_error(double value, const std::optional<double>& error) {
+  return error && *error > 0.0 ? fmt::format("{:.4g} +- {:.2g}", value, *error)
+                               : fmt::format("{:.4g}", value);
 }
+
+std::string part_text(const ensemble::Part& part) { return with_error(part.value, part.standard_error); }
 
 void write_pilot(std::ostream& out, const PilotReport& report, const TerminalStyle& style) {
   const estimator::Pilot& pilot = report.pilot;
@@ -32,7 +34,7 @@ void write_pilot(std::ostream& out, const PilotReport& report, const TerminalSty
                 fmt::format("{} is the same in every row and left out",
                             printable(report.x[static_cast<std::size_t>(j)])),
                 style);
-  write_entry(out, "budget", rules_text(report.rules), style);
+  write_budget(out, report.rules, style);
   write_entry(out, "pilot",
               fmt::format("{} of {} in up to {} dimensions, {}", counted(report.options.n_heads, "head"),
                           counted(static_cast<std::int64_t>(pilot.dimensions.size()), "dimension"), pilot.d,
@@ -67,16 +69,34 @@ void write_plan(std::ostream& out, const estimator::PilotPlan& plan, const Termi
               style);
 }
 
+/// Over draws of the projections; without an error where every draw is the same.
+std::string measured_text(const estimator::MeasuredPair& pair) {
+  const bool is_exact = pair.standard_error == 0.0;
+  return fmt::format("{} ({})",
+                     is_exact ? fmt::format("{:.5g}", pair.loo) : with_error(pair.loo, pair.standard_error),
+                     is_exact ? "any draw" : counted(pair.n_draws, "draw"));
+}
+
+std::string regret_text(const estimator::GridCheck& check) {
+  if (!check.regret_error)
+    return fmt::format("{:.2g} %, of unknown error: one draw each; raise --draws", 100.0 * check.regret);
+  return fmt::format("{:.2g} +- {:.2g} %{}", 100.0 * check.regret, 100.0 * *check.regret_error,
+                     check.within_noise ? ", within noise" : "");
+}
+
 void write_check(std::ostream& out, const PilotReport& report, const TerminalStyle& style) {
   if (!report.check) return;
   const estimator::GridCheck& check = *report.check;
   const estimator::MeasuredPair &planned = check.pairs[check.planned], &best = check.pairs[check.best];
   write_entry(
       out, "check",
-      fmt::format(
-          "leave-one-out error of the planned pair {:.5g}, of the best on the grid, {}, {:.5g}: regret "
-          "{:.2f} % ({} of the projections)",
-          planned.loo, pair_text(best.pair), best.loo, 100.0 * check.regret, counted(check.n_draws, "draw")),
+      check.planned == check.best
+          ? fmt::format("the planned pair is the best on the grid, leave-one-out error {}",
+                        measured_text(planned))
+          : fmt::format("leave-one-out error of the planned pair {}, of the best on the grid, {}, {}: "
+                        "regret {}",
+                        measured_text(planned), pair_text(best.pair), measured_text(best),
+                        regret_text(check)),
       style);
 }
 
@@ -85,7 +105,7 @@ void write_curve(std::ostream& out, const PilotReport& report, const TerminalSty
   const plan::Allocation& found = plan.allocation;
   std::vector<TextColumn> columns = {{"head_dim", true, 0}, {"n_heads"}, {"bandwidth"}, {"mse"}, {"bias^2"},
                                      {"variance"},          {"rho"}};
-  if (report.check) columns.push_back({"measured"});
+  if (report.check) columns.insert(columns.end(), {{"measured"}, {"+-"}});
   columns.push_back({"", false});
   TextTable table(std::move(columns));
   const std::size_t size = found.curve.size(), shown = std::min(size, kRowsShown);
@@ -96,7 +116,13 @@ void write_curve(std::ostream& out, const PilotReport& report, const TerminalSty
                              {short_text(plan.bandwidth[i])},        {short_text(point.error.mse)},
                              {short_text(point.error.squared_bias)}, {short_text(point.error.variance)},
                              {short_text(point.error.rho)}};
-    if (report.check) row.push_back({short_text(report.check->pairs[i].loo)});
+    if (report.check) {
+      const estimator::MeasuredPair& measured = report.check->pairs[i];
+      row.push_back({short_text(measured.loo)});
+      row.push_back({!measured.standard_error         ? "unknown"
+                     : measured.standard_error == 0.0 ? "exact"
+                                                      : fmt::format("{:.2g}", *measured.standard_error)});
+    }
     const bool tied = std::find(found.near_ties.begin(), found.near_ties.end(), i) != found.near_ties.end();
     row.push_back({i == found.best ? "best"
                    : tied          ? "near-tie"

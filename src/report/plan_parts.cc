@@ -7,6 +7,7 @@
 
 #include "report/json_values.h"
 #include "report/number_text.h"
+#include "report/terminal.h"
 
 namespace headspan::report {
 namespace {
@@ -31,6 +32,14 @@ Json slope_object(const plan::Slope& slope) {
   return {{"value", number(slope.value)}, {"limit", number(slope.limit)},
           {"from", number(slope.from)},   {"to", number(slope.to)},
           {"n_points", slope.n_points},   {"n_beyond_range", slope.n_beyond_range}};
+}
+
+std::string rules_text(const plan::PairRules& rules) {
+  std::string text = fmt::format("{}{}", rules.exact ? "exactly " : "at most ", rules.budget);
+  if (rules.multiple_of > 1) text += fmt::format(", head_dim in multiples of {}", rules.multiple_of);
+  if (rules.n_kv_heads > 1) text += fmt::format(", n_heads in multiples of {}", rules.n_kv_heads);
+  if (rules.d_model) text += fmt::format(", d_model {}", *rules.d_model);
+  return text;
 }
 
 }  // namespace
@@ -72,12 +81,14 @@ std::string pair_text(const plan::Pair& pair) {
   return fmt::format("{} x {}", counted(pair.n_heads, "head"), pair.head_dim);
 }
 
-std::string rules_text(const plan::PairRules& rules) {
-  std::string text = fmt::format("{}{}", rules.exact ? "exactly " : "at most ", rules.budget);
-  if (rules.multiple_of > 1) text += fmt::format(", head_dim in multiples of {}", rules.multiple_of);
-  if (rules.n_kv_heads > 1) text += fmt::format(", n_heads in multiples of {}", rules.n_kv_heads);
-  if (rules.d_model) text += fmt::format(", d_model {}", *rules.d_model);
-  return text;
+void write_budget(std::ostream& out, const plan::PairRules& rules, const TerminalStyle& style) {
+  write_entry(out, "budget", rules_text(rules), style);
+  if (const auto instead = plan::budget_instead_of_prime(rules))
+    write_entry(out, "note",
+                fmt::format("{0} is prime: only 1 head of {0} and {0} heads of 1 spend it whole; do without "
+                            "--exact, or take {1}",
+                            rules.budget, *instead),
+                style);
 }
 
 std::string continuous_text(const plan::ContinuousPair& pair) {

@@ -1,11 +1,13 @@
 #pragma once
 // What the documents of every kind of plan have in common.
 
+#include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "headspan/plan/allocate.h"
 #include "headspan/plan/scaling.h"
+#include "headspan/report/nw_report.h"
 
 namespace headspan::report {
 
@@ -17,7 +19,8 @@ nlohmann::ordered_json scaling_object(const plan::Scaling& scaling);
 
 /// "28 heads x 18".
 std::string pair_text(const plan::Pair& pair);
-std::string rules_text(const plan::PairRules& rules);
+/// What may be spent, and what to do where exact rules leave no choice.
+void write_budget(std::ostream& out, const plan::PairRules& rules, const TerminalStyle& style);
 std::string continuous_text(const plan::ContinuousPair& pair);
 std::string slope_text(const plan::Slope& slope, const char* over);
 

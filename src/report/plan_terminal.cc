@@ -60,7 +60,7 @@ struct CorrelationText {
 
 void write_question(std::ostream& out, const PlanReport& report, const TerminalStyle& style) {
   const plan::LawOptions& law = report.law;
-  write_entry(out, "budget", rules_text(report.rules), style);
+  write_budget(out, report.rules, style);
   write_entry(out, "data", fmt::format("n {:.6g}, noise variance {:.6g}", law.n, law.noise), style);
   write_entry(out, "bias", fmt::format("B(k) = {}", std::visit(BiasText{}, law.bias)), style);
   write_entry(out, "bandwidth", std::visit(GrowthText{report.bandwidth}, law.growth), style);

@@ -12,27 +12,35 @@
 namespace headspan::estimator {
 
 struct PilotOptions {
-  Index n_heads = 12;       ///< drawn for each head dimension; one where a head sees all inputs
+  Index n_heads = 48;     ///< drawn for each head dimension; one where a head sees all inputs
+  Index n_weighted = 12;  ///< of them, whose weights are multiplied with one another: the square of it costs
   Index n_dimensions = 12;  ///< head dimensions measured; others are read off straight lines between them
   Index most_rows = 1500;   ///< of a larger table as many rows are drawn
   Index n_bootstrap = 200;  ///< resamples of the points for standard errors
   std::uint64_t seed = 0;   ///< of projections, rows and resamples
 };
 
-/// Heads of one dimension and bandwidth: leave-one-out moments of every point, noise variance 1. For one head
-/// the members of two heads are those of one.
+/// Mean products of heads at every point [m]. Blocks of one basis are orthogonal, those of different bases
+/// are not, so the two kinds of pairs are kept apart; where there are none of a kind, it is the other, and
+/// for one head both are `own`.
+struct HeadProducts {
+  Vector own;     ///< of a head with itself
+  Vector within;  ///< of two heads of one basis
+  Vector across;  ///< of two heads of different bases
+};
+
+/// Heads of one dimension and bandwidth, every point left out in turn.
 struct PilotCell {
   double bandwidth = 1.0;  ///< in standard deviations of the inputs
-  Vector own;              ///< [m] mean_h r_h^2, r_h the residual of head h without the point
-  Vector shared;           ///< [m] mean_{h != l} r_h r_l
-  Vector variance;         ///< [m] mean_h w_h.w_h of the weights without the point
-  Vector covariance;       ///< [m] mean_{h != l} w_h.w_l
+  HeadProducts residual;   ///< of the residuals r_h r_l
+  HeadProducts weight;     ///< of the weights w_h.w_l: covariances for a noise variance of 1
   Matrix moments;          ///< [H, H] mean of r_h r_l over the points
 };
 
 struct PilotDimension {
   Index head_dim = 1;
   Index n_heads = 1;             ///< drawn
+  Index per_basis = 1;           ///< of them in one basis
   std::vector<PilotCell> cells;  ///< bandwidths ascending
 };
 
@@ -53,7 +61,7 @@ struct Pilot {
 struct PilotEstimate {
   Index head_dim = 1;
   double bandwidth = 1.0;
-  ensemble::Part squared_bias;  ///< of the mean of many heads; may come out negative
+  ensemble::Part squared_bias;  ///< common to two heads of the pair; may come out negative
   ensemble::Part own_bias;      ///< of one head
   ensemble::Part variance;      ///< of one head
   ensemble::Part rho;           ///< centred correlation of two heads
@@ -75,21 +83,32 @@ struct PilotPlan {
   std::vector<double> chosen_share;  ///< share of the resamples in which the pair was best
 };
 
+struct GridOptions {
+  Index n_draws = 24;      ///< of the projections of a pair, at most
+  std::uint64_t seed = 1;  ///< of the projections; another than the pilot's, which chose the plan
+};
+
 /// One pair fitted for real.
 struct MeasuredPair {
   plan::Pair pair;
-  double bandwidth = 1.0;
-  double loo =
-      0.0;  ///< mean squared leave-one-out residual of the ensemble, mean over draws of the projections
-  double standard_error = 0.0;  ///< of loo over the draws; 0 for one draw
+  double bandwidth = 1.0;  ///< geometric mean over the draws
+  double loo = 0.0;  ///< mean squared leave-one-out residual of the ensemble, mean over draws of projections
+  /// Of loo over the draws. 0 where one head sees all inputs, so that any draw says the same; nothing where
+  /// another pair was drawn once.
+  std::optional<double> standard_error;
+  Index n_draws = 0;
 };
 
 /// The plan beside what the whole grid gives.
 struct GridCheck {
   std::vector<MeasuredPair> pairs;  ///< every pair of the plan's curve
   std::size_t best = 0, planned = 0;
-  double regret = 0.0;  ///< loo of the planned pair over that of the best, minus 1
-  Index n_draws = 1;
+  /// loo of the planned pair over that of the best, minus 1. The best is the least of several that were
+  /// measured, so this errs upwards.
+  double regret = 0.0;
+  std::optional<double> regret_error;  ///< its standard error over the draws; 0 where the planned is the best
+  bool within_noise = true;            ///< the regret is within two standard errors of 0
+  GridOptions options;
 };
 
 }  // namespace headspan::estimator

@@ -32,6 +32,10 @@ struct PairRules {
 /// admissible, with the reason and the nearest budget that has one. O(D).
 std::vector<Pair> admissible_pairs(const PairRules& rules);
 
+/// Where exact rules leave a prime budget D > 3 no pairs but one head of D and D heads of one dimension: the
+/// next budget that has more, a multiple of 8.
+std::optional<Index> budget_instead_of_prime(const PairRules& rules);
+
 struct PlanPoint {
   Pair pair;
   PairError error;
