@@ -250,6 +250,16 @@ def test_all_members_identical(tmp_path: Path) -> None:
         np.testing.assert_allclose(document["weights"][name]["weights"], np.full(3, 1 / 3), atol=1e-6)
 
 
+def test_rounding_is_not_shown_as_a_number(tmp_path: Path) -> None:
+    """Three equal members have no ambiguity and gain nothing, though the sums of their squares differ by rounding."""
+    predictions, truth = ensemble(1, 1, 30)
+    result = command.run("decompose", single(tmp_path / "p.csv", predictions[0][[0, 0, 0]], truth), "--truth", "y")
+    lines = [line.split() for line in result.out.splitlines()]
+    assert next(line for line in lines if line[:1] == ["ambiguity"])[1:3] == ["0", "0"]
+    assert next(line for line in lines if line[:1] == ["hdi"])[1:3] == ["0", "(0),"]
+    assert "e-1" not in result.out[result.out.index("hdi") :]
+
+
 def test_one_member(tmp_path: Path, check_decompose_schema: Check) -> None:
     predictions, truth = ensemble(3, 1, 20)
     path = repeated(tmp_path / "p.csv", predictions, truth)

@@ -10,7 +10,7 @@ from oracle import command
 
 
 def test_python_and_the_command_line_agree() -> None:
-    facts = headspan.simulate_heads([20, 70], n=300, n_points=10, n_replicates=20, seed=3)
+    facts = headspan.simulate_angles([20, 70], n=300, n_points=10, n_replicates=20, seed=3)
     rows = command.simulate(
         "heads", "--degrees", "20,70", "--n", 300, "--n-points", 10, "--replicates", 20, "--seed", 3
     )["rows"]
@@ -28,7 +28,7 @@ def test_python_and_the_command_line_agree() -> None:
 
 
 def test_softmax_heads_have_a_bandwidth_of_their_own() -> None:
-    facts = headspan.simulate_heads([90], kernel="softmax", n=200, n_points=5, n_replicates=4)
+    facts = headspan.simulate_angles([90], kernel="softmax", n=200, n_points=5, n_replicates=4)
     assert facts.rows[0].rho_limit == pytest.approx(7 / 8)
     assert facts.rows[0].law.rho_predicted < 1
 
@@ -61,9 +61,9 @@ def test_forest_is_the_same_on_any_number_of_threads() -> None:
 
 def test_trouble_is_named() -> None:
     with pytest.raises(ValueError, match="degrees: must lie between 0 and 90"):
-        headspan.simulate_heads([100.0])
+        headspan.simulate_angles([100.0])
     with pytest.raises(ValueError, match="kernel: must be gaussian or softmax"):
-        headspan.simulate_heads(kernel="laplace")  # type: ignore[arg-type]
+        headspan.simulate_angles(kernel="laplace")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="mtry: must lie between 1 and 50"):
         headspan.simulate_forest([0])
     with pytest.raises(ValueError, match="n_scouts: must be at least 2"):

@@ -154,7 +154,10 @@ def test_the_table_is_for_people(name: str) -> None:
 
 
 TROUBLE: dict[str, tuple[list[object], str]] = {
-    "no experiment": ([], "subcommand"),
+    "no experiment": ([], "simulate: is followed by one of heads, forest, colony"),
+    "unknown experiment": (["bees"], "simulate: 'bees' is none of heads, forest, colony"),
+    "no whole number": (["heads", "--n", "1e12"], "whole one in digits alone"),
+    "more than memory": (["forest", "--n", 10**15], "more memory than there is"),
     "angle": (["heads", "--degrees", "91"], "degrees"),
     "design": (["heads", "--design", "round"], "angles, latents or additive"),
     "kernel": (["heads", "--kernel", "laplace"], "gaussian or softmax"),

@@ -16,6 +16,20 @@ from oracle import command, ensembles
 from oracle.ensembles import Array
 
 
+def test_results_show_what_they_hold() -> None:
+    """One way for every compiled type with public members: Name(member=value, ...)."""
+    found = headspan.optimal_weights(np.eye(3))
+    assert repr(found).startswith("Weighting(weights=array([0.333333, 0.333333, 0.333333]), risk=0.333333, status='ok'")
+    shrunk = headspan.ledoit_wolf(np.arange(12.0).reshape(6, 2) ** 2)
+    assert repr(shrunk).startswith("Shrunk(matrix=<array of shape (2, 2)>, shrinkage=")
+    colony = headspan.simulate_colony([0.2, 0.4], n_replicates=3)
+    assert repr(colony).startswith("ColonyFacts(rows=<2 of ColonyRow>, trend=Trend(change=Part(value=")
+    for name in headspan.__all__:
+        kind = getattr(headspan, name)
+        if isinstance(kind, type):
+            assert "__repr__" in vars(kind), name
+
+
 def moments(heads: int, seed: int) -> Array:
     random = np.random.default_rng(seed)
     errors = random.normal(size=(heads, 3 * heads)) + random.uniform(0.5, 2, heads)[:, None] * random.normal(

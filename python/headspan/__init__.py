@@ -44,7 +44,7 @@ from ._decomposition import (
     neighbour_noise_variance,
     residual_noise_variance,
 )
-from ._experiments import simulate_additive, simulate_colony, simulate_forest, simulate_heads, simulate_latents
+from ._experiments import simulate_additive, simulate_angles, simulate_colony, simulate_forest, simulate_latents
 from ._frames import (
     DiverseFrames,
     DiversityPenalty,
@@ -69,6 +69,7 @@ from ._plan import (
     plan_from_data,
 )
 from ._regression import EnsembleLoo, Estimate, ensemble_loo, nadaraya_watson
+from ._representation import show_results
 from ._weights import (
     FAMILIES,
     decompose_predictions,
@@ -162,9 +163,9 @@ __all__ = [
     "select_bandwidth",
     "simplex_weights",
     "simulate_additive",
+    "simulate_angles",
     "simulate_colony",
     "simulate_forest",
-    "simulate_heads",
     "simulate_latents",
     "smoother_scores",
     "structure_loss",
@@ -172,6 +173,8 @@ __all__ = [
     "verify",
     "weight_covariance",
 ]
+
+show_results()
 
 _ESTIMATORS = ("MultiHeadNWClassifier", "MultiHeadNWRegressor")
 

@@ -278,7 +278,7 @@ class ColonyRow:
     def n_steps(self) -> float: ...
 
 class AngleFacts:
-    """What simulate_heads measured."""
+    """What simulate_angles measured."""
 
     @property
     def rows(self) -> list[AngleRow]: ...
@@ -538,6 +538,9 @@ class Comparison:
     def what(self) -> str:
         """The case."""
     @property
+    def relation(self) -> str:
+        """ "=" of measured and expected; "<" or ">" where the claim is of a direction, then expected is 0."""
+    @property
     def expected(self) -> float:
         """By the formula under test."""
     @property
@@ -550,7 +553,7 @@ class Comparison:
         """Measured and expected agree within it."""
     @property
     def effect(self) -> float:
-        """How far the wrong formula lies from the right one."""
+        """How far the wrong formula lies from the right one; nan of a direction."""
 
 class Claim:
     """A claim and what became of it; the numbers are those of the comparison that decides."""
@@ -565,6 +568,8 @@ class Claim:
     @property
     def wrong(self) -> str:
         """The wrong formula, in words."""
+    @property
+    def relation(self) -> str: ...
     @property
     def expected(self) -> float: ...
     @property

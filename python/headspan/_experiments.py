@@ -15,7 +15,7 @@ from ._core import AdditiveFacts, AngleFacts, ColonyFacts, ForestFacts, LatentFa
 Options = TypeVar("Options")
 
 
-def simulate_heads(
+def simulate_angles(
     degrees: Iterable[float] | None = None,
     *,
     n_heads: int | None = None,
@@ -72,7 +72,7 @@ def simulate_latents(
     """Heads that see the first k latents of a linear target through noise of their own, for each k of `head_dims`.
 
     Squared bias, variance and correlation have closed forms; best and best_predicted are the head dimensions of least
-    measured and predicted error. Defaults and errors as in simulate_heads.
+    measured and predicted error. Defaults and errors as in simulate_angles.
     """
     return _core.simulate_latents(
         _with(
@@ -107,7 +107,7 @@ def simulate_additive(
 ) -> AdditiveFacts:
     """A target that is a sum of functions, each seen by one head: their mean fails, their sum works.
 
-    Defaults and errors as in simulate_heads.
+    Defaults and errors as in simulate_angles.
     """
     return _core.simulate_additive(
         _with(
@@ -141,7 +141,7 @@ def simulate_forest(
 ) -> ForestFacts:
     """Forests of regression trees whose splits choose among `mtry` inputs; the dial is 1 - mtry / n_inputs.
 
-    rho_predicted is the best fit to rho that never rises with the dial. Defaults and errors as in simulate_heads.
+    rho_predicted is the best fit to rho that never rises with the dial. Defaults and errors as in simulate_angles.
     """
     return _core.simulate_forest(
         _with(
@@ -179,7 +179,7 @@ def simulate_colony(
     """Scouts looking for the best site, which explore with each probability of `exploration`.
 
     Errors are correlated at sites that a scout has visited; estimate_correlation compares estimates, unvisited sites
-    as zero. rho_predicted as in simulate_forest. Defaults and errors as in simulate_heads.
+    as zero. rho_predicted as in simulate_forest. Defaults and errors as in simulate_angles.
     """
     return _core.simulate_colony(
         _with(

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <functional>
 #include <new>
+#include <optional>
 #include <ostream>
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "cli/audit.h"
 #include "cli/decompose.h"
@@ -57,6 +60,32 @@ int usage(const std::string& message) {
   return kUsage;
 }
 
+std::string names_of(const std::vector<const CLI::App*>& commands) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : commands) names.push_back(command->get_name());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// What is wrong with the names of commands in `words`, if anything: otherwise the parser only says that one
+/// is missing.
+std::optional<std::string> trouble_with_command(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* at = &app;
+  std::string path;
+  for (const std::string& word : words) {
+    const auto commands = at->get_subcommands([](const CLI::App*) { return true; });
+    if (commands.empty() || word.empty() || word[0] == '-') return {};
+    const auto found = std::find_if(commands.begin(), commands.end(),
+                                    [&](const CLI::App* command) { return command->check_name(word); });
+    if (found == commands.end() && path.empty()) return fmt::format("there is no command '{}'", word);
+    if (found == commands.end()) return fmt::format("{}: '{}' is none of {}", path, word, names_of(commands));
+    at = *found;
+    path = at->get_name();
+  }
+  const auto commands = at->get_subcommands([](const CLI::App*) { return true; });
+  if (path.empty() || commands.empty()) return {};
+  return fmt::format("{}: is followed by one of {}", path, names_of(commands));
+}
+
 int print(const std::string& text) {
   write_standard_output([&](std::ostream& out) { out << text; });
   return kDone;
@@ -80,16 +109,16 @@ int parse_and_run(int argc, char** argv) {
   add_simulate_command(app, run);
   add_verify_command(app, run);
   add_decompose_command(app, run);
-  // Otherwise the parser only says that a command is missing.
-  const auto is_named = [&](const CLI::App* command) { return command->check_name(argv[1]); };
-  if (argc > 1 && argv[1][0] != '-' && std::as_const(app).get_subcommands(is_named).empty())
-    return usage(fmt::format("there is no command '{}'", argv[1]));
+  if (const auto trouble = trouble_with_command(app, {argv + 1, argv + argc})) return usage(*trouble);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     return print(app.help());
   } catch (const CLI::CallForVersion& version) {
     return print(std::string(version.what()) + "\n");
+  } catch (const CLI::ConversionError& error) {
+    return usage(
+        fmt::format("{}; a number is expected, a whole one in digits alone and below 2^63", error.what()));
   } catch (const CLI::ParseError& error) {
     return usage(error.what());
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <new>
 #include <ostream>
 
 #include "cli/exit_code.h"
@@ -33,6 +34,17 @@ Every line is replicated over fresh data; the same seed gives the same numbers o
 Exit codes:
   0 done        2 wrong usage        5 an output cannot be written)";
 
+/// Only the options decide how much memory a simulation needs, so that too much is wrong usage.
+template <class Simulate>
+SimulateReport without_exhaustion(const Simulate& simulate) {
+  try {
+    return simulate();
+  } catch (const std::bad_alloc&) {
+    throw UsageError(
+        "simulate: what is asked for needs more memory than there is; make the largest of the sizes smaller");
+  }
+}
+
 int run_simulation(const RunArguments& arguments,
                    const std::function<SimulateReport(const Progress&)>& simulate) {
   check(arguments);
@@ -43,7 +55,8 @@ int run_simulation(const RunArguments& arguments,
   SimulateReport facts;
   {
     ProgressLine line("step", !arguments.quiet);
-    facts = simulate([&](std::size_t done, std::size_t total) { line.show(done, total); });
+    facts = without_exhaustion(
+        [&] { return simulate([&](std::size_t done, std::size_t total) { line.show(done, total); }); });
   }
   for (const Output& output : outputs)
     write_output(output,

@@ -21,6 +21,13 @@ using ensemble::PredictionFacts;
 constexpr Index kMembersShown = 8;
 constexpr std::size_t kNamesShown = 12;
 
+/// Shares of the whole below this are the rounding of sums of squares, and shown as the 0 they stand for.
+constexpr double kRoundingShare = 1e-13;
+
+std::optional<double> without_rounding(const std::optional<double>& value, double whole) {
+  return value && std::abs(*value) <= kRoundingShare * whole ? 0.0 : value;
+}
+
 std::string value_text(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? fmt::format("{:.5g}", *value) : "-";
 }
@@ -70,13 +77,13 @@ void write_subject(std::ostream& out, const DecomposeReport& report, const Termi
     write_entry(out, "note", "one member has no correlation, no ambiguity, and no choice of weights", style);
 }
 
-void add_term(TextTable& table, const char* name, const std::optional<Part>& part,
+void add_term(TextTable& table, const char* name, const std::optional<Part>& part, double whole,
               const std::string& meaning) {
   const bool is_estimate = part && part->origin == Origin::estimated;
   const char* kind = !part ? "not identified" : is_estimate ? "estimate" : "identity";
   table.add_row({{name},
-                 {part ? value_text(part->value) : "-"},
-                 {part ? error_text(part->standard_error) : "-"},
+                 {part ? value_text(without_rounding(part->value, whole)) : "-"},
+                 {part ? error_text(without_rounding(part->standard_error, whole)) : "-"},
                  {kind, part ? Tone::plain : Tone::quiet},
                  {meaning, Tone::quiet}});
 }
@@ -84,14 +91,15 @@ void add_term(TextTable& table, const char* name, const std::optional<Part>& par
 void write_terms(std::ostream& out, const PredictionFacts& facts, const TerminalStyle& style) {
   TextTable table(
       {{"term", false, 0}, {"value", true, 2}, {"s.e.", true, 2}, {"", false, 2}, {"", false, 2}});
-  add_term(table, "mse", facts.mse, "(F - y)^2, F the mean of the members");
-  add_term(table, "mean member mse", facts.mean_member_mse, "mean_h (f_h - y)^2 = mse + ambiguity");
-  add_term(table, "ambiguity", facts.ambiguity, "mean_h (f_h - F)^2");
-  add_term(table, "bias^2", facts.bias2, "(E F - y)^2, with the noise of y if it has any");
-  add_term(table, "variance", facts.variance, "mean_h Var f_h");
-  add_term(table, "covariance", facts.covariance, "mean_h!=l Cov(f_h, f_l)");
-  add_term(table, "disparity", facts.disparity, "mean_h (E f_h - E F)^2");
-  add_term(table, "diversity", facts.diversity, "E mean_h (f_h - F)^2");
+  const double whole = facts.mean_member_mse.value;
+  add_term(table, "mse", facts.mse, whole, "(F - y)^2, F the mean of the members");
+  add_term(table, "mean member mse", facts.mean_member_mse, whole, "mean_h (f_h - y)^2 = mse + ambiguity");
+  add_term(table, "ambiguity", facts.ambiguity, whole, "mean_h (f_h - F)^2");
+  add_term(table, "bias^2", facts.bias2, whole, "(E F - y)^2, with the noise of y if it has any");
+  add_term(table, "variance", facts.variance, whole, "mean_h Var f_h");
+  add_term(table, "covariance", facts.covariance, whole, "mean_h!=l Cov(f_h, f_l)");
+  add_term(table, "disparity", facts.disparity, whole, "mean_h (E f_h - E F)^2");
+  add_term(table, "diversity", facts.diversity, whole, "E mean_h (f_h - F)^2");
   out << '\n';
   table.write(out, style.colour, style.width);
 }
@@ -169,7 +177,8 @@ void write_correlation(std::ostream& out, const DecomposeReport& report, const T
   }
   write_entry(out, "correlation", fmt::format("of the {}", of), style);
   const auto with_error = [](const std::optional<Part>& part) {
-    return part ? fmt::format("{} ({})", value_text(part->value), error_text(part->standard_error))
+    return part ? fmt::format("{} ({})", value_text(without_rounding(part->value, 1.0)),
+                              error_text(without_rounding(part->standard_error, 1.0)))
                 : std::string("-");
   };
   write_entry(out, "hdi",
@@ -202,16 +211,17 @@ void write_weights(std::ostream& out, const PredictionFacts& facts, const Termin
                    {"1/|a|^2", true, 2},
                    {"a", false, 2}});
   bool is_singular = false;
+  const double whole = facts.mean_member_mse.value;
   for (const FittedWeights& fitted : facts.weights) {
     const ensemble::Weighting& found = fitted.weighting;
     const bool is_unique = found.status == ensemble::WeightsStatus::ok;
     is_singular = is_singular || !is_unique;
     const bool has_gain = fitted.gain_cv && fitted.name != "uniform";
     table.add_row({{fitted.name + (is_unique ? "" : "*"), is_unique ? Tone::plain : Tone::warning},
-                   {value_text(found.risk)},
-                   {value_text(fitted.risk_cv)},
-                   {has_gain ? value_text(fitted.gain_cv->value) : "-"},
-                   {has_gain ? error_text(fitted.gain_cv->standard_error) : "-"},
+                   {value_text(without_rounding(found.risk, whole))},
+                   {value_text(without_rounding(fitted.risk_cv, whole))},
+                   {has_gain ? value_text(without_rounding(fitted.gain_cv->value, whole)) : "-"},
+                   {has_gain ? error_text(without_rounding(fitted.gain_cv->standard_error, whole)) : "-"},
                    {fmt::format("{:.3g}", 1.0 / found.weights.squaredNorm())},
                    {weights_text(found.weights)}});
     if (!fitted.parameters.empty()) table.add_remark(parameters_text(fitted), Tone::quiet);
@@ -246,7 +256,9 @@ void write_reading(std::ostream& out, const PredictionFacts& facts, const Termin
       facts.alike.holds
           ? fmt::format("the members' errors have equal second moments and equal products within their "
                         "error{}: for such members no structure can win, and weights lose {} (|a|^2 - 1/H)",
-                        p_text, value_text(facts.alike.diagonal - facts.alike.off_diagonal))
+                        p_text,
+                        value_text(without_rounding(facts.alike.diagonal - facts.alike.off_diagonal,
+                                                    facts.alike.diagonal)))
           : fmt::format(
                 "no: members differ in the second moments or products of their errors beyond chance{}, "
                 "so weights can win",

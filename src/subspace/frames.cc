@@ -54,14 +54,20 @@ struct StackedLq {
 StackedLq factors(MatrixView weights, Index n_heads, Index head_dim) {
   StackedLq stacked{Matrix(weights.rows(), head_dim), Matrix(weights.rows(), weights.cols())};
   for (Index h = 0; h < n_heads; ++h) {
-    const ThinLq lq = thin_lq(weights.middleRows(h * head_dim, head_dim));
+    const auto head = weights.middleRows(h * head_dim, head_dim);
+    if (!head.allFinite())
+      throw ArgumentError(
+          fmt::format("diversity_penalty: head {} has values that are not finite; every weight must be", h));
+    // In units of the largest weight, so that no square overflows; any unit divides zeros.
+    const double largest = head.cwiseAbs().maxCoeff(), unit = largest > 0.0 ? largest : 1.0;
+    const ThinLq lq = thin_lq(head / unit);
     const double tolerance = rank_tolerance(lq.l.norm(), head_dim, weights.cols(), 0x1p-53);
     if (!(singular_values(lq.l).minCoeff() > tolerance))
       throw ArgumentError(fmt::format(
           "diversity_penalty: the rows of head {} are linearly dependent, where the penalty has no "
           "gradient; start from frames of full rank",
           h));
-    stacked.l.middleRows(h * head_dim, head_dim) = lq.l;
+    stacked.l.middleRows(h * head_dim, head_dim) = unit * lq.l;
     stacked.q.middleRows(h * head_dim, head_dim) = lq.q;
   }
   return stacked;

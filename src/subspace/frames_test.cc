@@ -182,5 +182,24 @@ TEST(Frames, RefuseWhatHasNoMeaning) {
   EXPECT_EQ(least_mean_overlap(1, 2, 3), 0.0);
 }
 
+TEST(DiversityPenalty, TheUnitsOfWeightsDoNotMatter) {
+  RandomStream random(5, 0);
+  const Matrix weights = random.normal_matrix(6, 7);
+  const DiversityPenalty plain = diversity_penalty(weights, 3);
+  for (const double unit : {1e-200, 1e200}) {
+    const DiversityPenalty scaled = diversity_penalty(unit * weights, 3);
+    EXPECT_NEAR(scaled.value, plain.value, 1e-14);
+    EXPECT_LT((unit * scaled.gradient - plain.gradient).cwiseAbs().maxCoeff(), 1e-13);
+  }
+  Matrix broken = weights;
+  broken(3, 2) = HUGE_VAL;
+  try {
+    diversity_penalty(broken, 3);
+    FAIL();
+  } catch (const ArgumentError& error) {
+    EXPECT_NE(std::string(error.what()).find("head 1 has values that are not finite"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace headspan::subspace
