@@ -128,6 +128,32 @@ def test_predictions_after_reload_are_the_same(tmp_path: Path) -> None:
     assert again.read_bytes() == model.read_bytes()
 
 
+def test_variances_of_predictions(tmp_path: Path, check_regression_schema: Check) -> None:
+    data, model = made(tmp_path), tmp_path / "model.headspan"
+    command.regression("fit", data, "--y", "y", "-o", model, *QUICK, "--sharpen")
+    document = command.regression("predict", model, data, "--variance", "constant")
+    check_regression_schema(document)
+    noises = {row["noise_variance"] for row in document["rows"]}
+    assert document["noise"] == "constant" and len(noises) == 1
+    assert all(row["fit_variance"] > 0 for row in document["rows"])
+    assert sum(row["fit_variance"] for row in document["rows"]) < len(document["rows"]) * noises.pop()
+    local = command.run("predict", model, data, "--variance", "local", "--csv", "-")
+    rows = list(csv.DictReader(io.StringIO(local.out)))
+    assert list(rows[0]) == ["line", "y", "fit_variance", "noise_variance", "n_eff", "extrapolated"]
+    assert len({row["noise_variance"] for row in rows}) > 1
+    assert command.regression("predict", model, data)["noise"] is None
+
+
+def test_a_fit_without_folds_says_why(tmp_path: Path, check_regression_schema: Check) -> None:
+    data, model = made(tmp_path), tmp_path / "model.headspan"
+    asked = ("fit", data, "--y", "y", "-o", model, *QUICK)
+    assert command.regression(*asked)["intervals"] == {"residuals": "held_out", "reason": None}
+    without = command.regression(*asked, "--inner-folds", 0)
+    check_regression_schema(without)
+    assert without["held_out"] is None
+    assert without["intervals"] == {"residuals": "leave_one_out", "reason": "no inner folds were asked for"}
+
+
 @pytest.mark.parametrize("options", [("--trend",), ("--sharpen", "--combiner", "mean")], ids=["trend", "sharpened"])
 def test_predictions_are_those_of_the_format(tmp_path: Path, options: tuple[str, ...]) -> None:
     """docs/formats/model.md is enough to predict with numpy and the safetensors package."""
@@ -278,7 +304,7 @@ def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
     for name, damaged, words in (
         ("cut", whole[:-100], "truncated"),
         ("flipped", whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:], "checksum"),
-        ("newer", whole.replace(b'"format_version":"2"', b'"format_version":"9"'), "newer headspan"),
+        ("newer", whole.replace(b'"format_version":"3"', b'"format_version":"9"'), "newer headspan"),
         ("table", data.read_bytes(), "not safetensors"),
     ):
         other = tmp_path / f"{name}.headspan"

@@ -341,6 +341,22 @@ def test_intervals_and_deviations_are_those_of_new_targets() -> None:
     assert len(np.unique(same)) == 1
 
 
+def test_variances_are_those_of_weighted_sums_of_targets() -> None:
+    x, y = make_friedman1(60, noise=1.0, random_state=3)
+    model = MultiHeadNWRegressor("random", "mean", n_heads=1, head_dim=x.shape[1], n_folds=0).fit(x, y)
+    state = model.model_.__getstate__()
+    projection = state["ensemble"]["estimates"][0]["heads"][0]["projection"]
+    standard = ((x[:5] - state["input_center"]) / state["input_scale"]) @ projection.T
+    apart = standard[:, np.newaxis] - state["keys"] @ projection.T
+    weights = np.exp(-0.5 * (apart**2).sum(axis=-1))
+    weights /= weights.sum(axis=1, keepdims=True)
+    found = model.predict_variance(x[:5])
+    assert np.allclose(found.fit, found.noise * (weights**2).sum(axis=1), rtol=1e-9)
+    assert np.ptp(model.predict_variance(x, "local").noise) > 0
+    with pytest.raises(ValueError, match="'loud' is neither constant nor local"):
+        model.predict_variance(x, "loud")  # type: ignore[arg-type]
+
+
 def test_auto_says_what_every_recipe_would_have_given() -> None:
     x, y = friedman(150, 20)
     model = MultiHeadNWRegressor(effort=300.0).fit(x, y)

@@ -21,6 +21,7 @@
 #include "headspan/estimator/fit.h"
 #include "headspan/estimator/intervals.h"
 #include "headspan/estimator/predict.h"
+#include "headspan/estimator/variance.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/call.h"
 #include "python/bindings/state.h"
@@ -103,6 +104,7 @@ nb::dict state_of_head(const FittedHead& head) {
   out["loneliest"] = head.loneliest;
   out["lowest"] = head.lowest;
   out["highest"] = head.highest;
+  out["sharpness"] = head.sharpness;
   return out;
 }
 
@@ -112,6 +114,8 @@ FittedHead head_from(const nb::dict& state) {
   if (!state.contains("lowest")) return head;  // pickles of older versions lack what follows
   head.lowest = value_in<double>(state, "lowest");
   head.highest = value_in<double>(state, "highest");
+  head.sharpness = state.contains("sharpness") ? value_in<double>(state, "sharpness")
+                                               : std::numeric_limits<double>::quiet_NaN();
   return head;
 }
 
@@ -233,6 +237,7 @@ nb::dict report_of(const Candidate& candidate) {
   out["n_heads"] = candidate.n_heads;
   out["error"] = candidate.error;
   out["weight"] = candidate.weight;
+  out["planned"] = candidate.planned;
   return out;
 }
 
@@ -270,6 +275,14 @@ nb::tuple predict_table(const Model& model, const Rows<double>& x, int threads) 
 nb::tuple predict_bounds(const Model& model, const Rows<double>& x, double coverage, int threads) {
   Intervals found = call(threads, [&] { return predict_intervals(model, view(x), coverage); });
   return nb::make_tuple(handed_over(std::move(found.lower)), handed_over(std::move(found.upper)));
+}
+
+nb::tuple predict_variances(const Model& model, const Rows<double>& x, const std::string& noise,
+                            int threads) {
+  const std::optional<Noise> which = noise_named(noise);
+  if (!which) throw ArgumentError(fmt::format("noise: '{}' is neither constant nor local", noise));
+  PredictionVariance found = call(threads, [&] { return prediction_variance(model, view(x), *which); });
+  return nb::make_tuple(handed_over(std::move(found.fit)), handed_over(std::move(found.noise)));
 }
 
 void bind_options(nb::module_& module) {
@@ -331,6 +344,7 @@ void bind_models(nb::module_& module) {
       .def_prop_ro("recipe", &recipe_of)
       .def("predict", &predict_table, "x"_a, "threads"_a)
       .def("intervals", &predict_bounds, "x"_a, "coverage"_a, "threads"_a)
+      .def("variance", &predict_variances, "x"_a, "noise"_a, "threads"_a)
       .def(
           "deviation",
           [](const Model& model, const Rows<double>& x, int threads) {

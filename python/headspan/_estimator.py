@@ -49,6 +49,16 @@ class Support:
     """[m] no training row is near: the point is lonelier than every training row was when left out."""
 
 
+@dataclass(frozen=True, eq=False)
+class PredictionVariance:
+    """Variances at m points, in squared units of the target; their sum is that of a new target about the prediction."""
+
+    fit: FloatArray
+    """[m] of the prediction, for other noise in the training targets and the structure of the fit held fixed."""
+    noise: FloatArray
+    """[m] of a new target about its mean."""
+
+
 class _MultiHead(BaseEstimator):
     """What regression and classification share: parameters, checks of input, threads, progress."""
 
@@ -239,6 +249,19 @@ class MultiHeadNWRegressor(RegressorMixin, _MultiHead):
         """
         rows = self._rows(X)
         return self.model_.intervals(rows, float(coverage), self._threads())
+
+    def predict_variance(self, X: Any, noise: Literal["constant", "local"] = "constant") -> PredictionVariance:
+        """The variance of the predictions at X, exact given the variance s2 of the noise.
+
+        With projections, bandwidths, stages and weights held fixed a prediction is a weighted sum of the training
+        targets, so its variance is the sum of s2 times squared weights; the choice of the structure and the bias
+        are not in it, as they are in predict_interval() and return_std. s2 is estimated: "constant", squared
+        residuals over the degrees of freedom that the fit leaves; "local", a smooth of squared leave-one-out
+        residuals, which grows where the data scatter. Raises ValueError for another word, and for a loaded model
+        whose file is too old to hold what is needed.
+        """
+        rows = self._rows(X)
+        return PredictionVariance(*self.model_.variance(rows, noise, self._threads()))
 
     def support(self, X: Any) -> Support:
         """What the predictions at X rest on."""

@@ -13,6 +13,7 @@
 #include "cli/terminal_style.h"
 #include "headspan/estimator/intervals.h"
 #include "headspan/estimator/predict.h"
+#include "headspan/estimator/variance.h"
 #include "headspan/numeric/parallel.h"
 
 namespace headspan::cli {
@@ -21,10 +22,12 @@ namespace {
 constexpr const char* kFooter = R"(Examples:
   headspan predict boston.headspan new.csv
   headspan predict boston.headspan new.csv --interval 0.9 --csv predictions.csv
+  headspan predict boston.headspan new.csv --variance local --json predictions.json
   cat new.csv | headspan predict boston.headspan - --csv -
 
 Columns are found by name; others than those of the fit are ignored and named. n_eff says how many training
-rows a prediction rests on.
+rows a prediction rests on. --variance adds fit_variance, that of the prediction for other noise in the training
+targets, and noise_variance, that of a new target about its mean; neither knows the bias of the fit, as intervals do.
 
 Exit codes:
   0 done                       3 an input file cannot be used
@@ -33,7 +36,7 @@ Exit codes:
 struct PredictArguments {
   std::string model, data;
   std::optional<double> interval;
-  std::optional<std::string> csv, json;
+  std::optional<std::string> noise, csv, json;
   int n_threads = 0;
   bool quiet = false;
   TableArguments table;
@@ -48,6 +51,12 @@ void declare(CLI::App& command, PredictArguments& a) {
       .add_option("--interval", a.interval,
                   "Intervals that hold a new target with this probability, e.g. 0.9 [none]")
       ->type_name("P")
+      ->group("Predictions");
+  command
+      .add_option(
+          "--variance", a.noise,
+          "Variance of every prediction, exact given the noise: constant, or local to the inputs [none]")
+      ->type_name("NOISE")
       ->group("Predictions");
   declare_threads(command, a.n_threads, "Computation");
   declare_table_options(command, a.table);
@@ -78,6 +87,13 @@ report::PredictReport predictions(const PredictArguments& a) {
     report.lower = std::move(intervals.lower);
     report.upper = std::move(intervals.upper);
   }
+  if (a.noise) {
+    report.noise = *a.noise;
+    estimator::PredictionVariance variance =
+        prediction_variance(model.model, rows.x, *estimator::noise_named(*a.noise));
+    report.fit_variance = std::move(variance.fit);
+    report.noise_variance = std::move(variance.noise);
+  }
   report.input = {std::move(table.understood), {}};
   return report;
 }
@@ -85,6 +101,8 @@ report::PredictReport predictions(const PredictArguments& a) {
 int run_predict(const PredictArguments& a) {
   check_threads(a.n_threads);
   if (a.interval) check_interval(*a.interval);
+  if (a.noise && !estimator::noise_named(*a.noise))
+    throw UsageError(fmt::format("--variance {}: must be constant or local", *a.noise));
   std::vector<Output> outputs;
   if (a.csv) outputs.push_back({"--csv", *a.csv});
   if (a.json) outputs.push_back({"--json", *a.json});

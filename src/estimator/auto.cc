@@ -10,6 +10,7 @@
 #include "estimator/candidates.h"
 #include "estimator/folds.h"
 #include "estimator/multi_head.h"
+#include "estimator/planned_heads.h"
 #include "estimator/prepare.h"
 #include "estimator/standardise.h"
 #include "headspan/estimator/combine.h"
@@ -21,7 +22,9 @@ namespace {
 constexpr double kLeastWeight = 0.02;
 // The held-out errors of a hundred rows are uncertain by more than their weights know: candidates this much
 // worse than the best are left out, and the best few share the weight.
-constexpr double kNear = 1.1, kFewestMembers = 2.0;
+constexpr double kNear = 1.1;
+// Below 200 rows the best few are more, up to four: the fewer the rows, the more of a choice is chance.
+constexpr double kFewestMembers = 2.0, kMostFewestMembers = 4.0, kRowsOfAClearChoice = 400.0;
 constexpr std::uint64_t kNextChain = 7919;  // between the seeds of chains
 
 void check(const AutoOptions& options) {
@@ -145,7 +148,11 @@ Matrix outputs_of(const std::vector<Tried>& tried) {
   return out;
 }
 
-/// Weights of the candidates whose error is near the least: on the simplex, at least kFewestMembers in
+double fewest_members(Index n) {
+  return std::clamp(kRowsOfAClearChoice / static_cast<double>(n), kFewestMembers, kMostFewestMembers);
+}
+
+/// Weights of the candidates whose error is near the least: on the simplex, at least fewest_members() in
 /// effect, those too small to matter given to the others.
 Vector few_weights(const Matrix& outputs, const Vector& y, const Vector& frequency) {
   const Matrix residual = (-outputs).colwise() + y;
@@ -153,7 +160,8 @@ Vector few_weights(const Matrix& outputs, const Vector& y, const Vector& frequen
   std::vector<Index> near;
   for (Index c = 0; c < error.size(); ++c)
     if (error[c] <= kNear * kNear * error.minCoeff()) near.push_back(c);
-  const Vector among = simplex_weights(outputs(Eigen::all, near), y, frequency, 1.0 / kFewestMembers);
+  const Vector among =
+      simplex_weights(outputs(Eigen::all, near), y, frequency, 1.0 / fewest_members(y.size()));
   Vector weights = Vector::Zero(error.size());
   for (std::size_t c = 0; c < near.size(); ++c) {
     const double weight = among[static_cast<Index>(c)];
@@ -191,8 +199,8 @@ std::vector<std::size_t> affordable(const std::vector<Candidate>& candidates, do
 /// Tries what the effort and the clock allow.
 std::vector<Tried> try_candidates(const Search& search, const AutoOptions& options, AutoResult& result) {
   const auto begin = std::chrono::steady_clock::now();
-  const std::vector<std::size_t> chosen = affordable(result.candidates, options.effort);
-  double total = 0.0;
+  double total = result.effort_spent;
+  const std::vector<std::size_t> chosen = affordable(result.candidates, options.effort - total);
   for (const std::size_t c : chosen) total += result.candidates[c].cost;
   std::vector<Tried> tried;
   for (const std::size_t c : chosen) {
@@ -279,7 +287,9 @@ AutoResult fit_auto(MatrixView x, VectorView y, VectorView row_weight, const Aut
     return result;
   }
   const Model chosen_by = selection_model(model, options);
-  result.candidates = candidates_for(n, std::ssize(model.inputs), options);
+  result.plan = planned_heads(chosen_by.keys, chosen_by.target, n, options);
+  if (result.plan) result.effort_spent = result.plan->cost;
+  result.candidates = candidates_for(n, std::ssize(model.inputs), result.plan, options);
   const Search search(chosen_by, options);
   std::vector<Tried> tried = try_candidates(search, options, result);
   const Matrix outputs = outputs_of(tried);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "estimator/table_fixture.h"
@@ -66,6 +67,30 @@ TEST(FitAuto, FactsAgreeWithTheModel) {
   weight = 0.0;
   for (const MultiHead& estimate : result.fit.model.ensemble.estimates) weight += estimate.weight;
   EXPECT_NEAR(weight, 1.0, 1e-12);
+}
+
+TEST(FitAuto, ThePlannerChoosesTheAveragedHeads) {
+  RandomStream random(21, 0);
+  const Matrix x = random.normal_matrix(40, 3);
+  const Vector y = x.col(0).cwiseProduct(x.col(1)) + x.col(2);
+  AutoOptions options = cheap(60.0);  // a pilot on 40 rows costs 1.6
+  options.n_folds = 2;
+  const AutoResult result = fit_auto(x, y, Vector(), options);
+  ASSERT_TRUE(result.plan);
+  EXPECT_GT(result.plan->cost, 0.0);
+  EXPECT_LE(result.effort_spent, 60.0);
+  std::vector<plan::Pair> chosen;
+  double spent = result.plan->cost;
+  for (const Candidate& candidate : result.candidates) {
+    if (candidate.tried) spent += candidate.cost;
+    if (candidate.planned) chosen.push_back({candidate.recipe.head_dim, candidate.recipe.n_heads});
+  }
+  EXPECT_NEAR(spent, result.effort_spent, 1e-9);
+  for (const plan::Pair& pair : result.plan->pairs) {
+    EXPECT_LE(pair.n_heads * pair.head_dim, HeadPlan::kBudget);
+    EXPECT_NE(std::find(chosen.begin(), chosen.end(), pair), chosen.end());
+  }
+  EXPECT_FALSE(fit_auto(x, y, Vector(), cheap(5.0)).plan);
 }
 
 TEST(FitAuto, FoldMembersGiveTheFoldResiduals) {

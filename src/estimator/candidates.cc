@@ -54,33 +54,48 @@ Recipe sharp(HeadKind heads, Index head_dim, Index n_heads, int iterations, bool
   return {trend, heads, Combiner::mean, n_heads, head_dim, 0.5, 0.0, iterations, true};
 }
 
-/// All of them, whatever the table. Many free entries and few evaluations go together: stopping early is what
-/// keeps learned heads from fitting noise.
-std::vector<Recipe> recipes(Index p) {
+struct Planned {
+  Recipe recipe;
+  bool planned = true;
+};
+
+/// On a trend as good a start as any without one; beside it the same pairs alone.
+std::vector<Planned> averaged_heads(const std::optional<HeadPlan>& plan) {
   using enum HeadKind;
   using enum Combiner;
-  return {
+  if (!plan) return {{together(random, mean, 3, 8, true), false}};
+  const plan::Pair& best = plan->pairs.front();
+  std::vector<Planned> out = {{together(random, mean, best.head_dim, best.n_heads, true)}};
+  for (const plan::Pair& pair : plan->pairs)
+    out.push_back({together(random, mean, pair.head_dim, pair.n_heads, false)});
+  return out;
+}
+
+/// All of them, whatever the table. Many free entries and few evaluations go together: stopping early is what
+/// keeps learned heads from fitting noise.
+std::vector<Planned> recipes(Index p, const std::optional<HeadPlan>& plan) {
+  using enum HeadKind;
+  using enum Combiner;
+  const std::vector<Recipe> first = {
       together(random, mean, 1, 0, true),     // the trend alone
       together(random, mean, p, 1, false),    // one head, one bandwidth
       together(diagonal, mean, p, 1, false),  // one head, a bandwidth per input
-      sharp(random, p, 1, 15, false),
-      sharp(diagonal, p, 1, 30, false),
-      sharp(diagonal, p, 1, 10, true),
-      sharp(learned, p, 1, 8, false),
-      stages(diagonal, p, 16, 0.3, 30, false),
-      stages(learned, 4, 10, 0.5, 30, false),
-      stages(learned, 3, 10, 0.3, 8, true),
-      stages(learned, 3, 12, 0.3, 8, false),
-      together(random, mean, 3, 8, true),
-      together(principal, simplex, 3, 8, true),
-      stages(learned, 2, 10, 0.5, 15, false),
-      stages(diagonal, p, 10, 0.3, 15, true),
-      stages(learned, 6, 10, 0.5, 15, false),
-      together(learned, mean, 3, 4, false, 0.1),
-      together(learned, least_squares, 3, 4, true, 0.1),
-      together(random, simplex, 3, 16, false),
-      together(principal, least_squares, 2, 8, false),
+      sharp(random, p, 1, 15, false),          sharp(diagonal, p, 1, 30, false),
+      sharp(diagonal, p, 1, 10, true),         sharp(learned, p, 1, 8, false),
+      stages(diagonal, p, 16, 0.3, 30, false), stages(learned, 4, 10, 0.5, 30, false),
+      stages(learned, 3, 10, 0.3, 8, true),    stages(learned, 3, 12, 0.3, 8, false),
   };
+  const std::vector<Recipe> last = {
+      together(principal, simplex, 3, 8, true),  stages(learned, 2, 10, 0.5, 15, false),
+      stages(diagonal, p, 10, 0.3, 15, true),    stages(learned, 6, 10, 0.5, 15, false),
+      together(learned, mean, 3, 4, false, 0.1), together(learned, least_squares, 3, 4, true, 0.1),
+      together(random, simplex, 3, 16, false),   together(principal, least_squares, 2, 8, false),
+  };
+  std::vector<Planned> out;
+  for (const Recipe& recipe : first) out.push_back({recipe, false});
+  for (const Planned& one : averaged_heads(plan)) out.push_back(one);
+  for (const Recipe& recipe : last) out.push_back({recipe, false});
+  return out;
 }
 
 /// Two recipes that the number of inputs makes one.
@@ -94,14 +109,19 @@ bool same(const Recipe& a, const Recipe& b, Index p) {
 
 }  // namespace
 
-std::vector<Candidate> candidates_for(Index n, Index p, const AutoOptions& options) {
+std::vector<Candidate> candidates_for(Index n, Index p, const std::optional<HeadPlan>& plan,
+                                      const AutoOptions& options) {
   const Index n_choosing = std::min(n, options.select_rows);
   std::vector<Candidate> out;
-  for (Recipe recipe : recipes(p)) {
+  for (auto [recipe, planned] : recipes(p, plan)) {
     if (recipe.sharpen && n > options.select_rows) continue;
     recipe.head_dim = std::min(recipe.head_dim, p);
-    const auto known = [&](const Candidate& other) { return same(recipe, other.recipe, p); };
-    if (std::any_of(out.begin(), out.end(), known)) continue;
+    const auto known = std::find_if(out.begin(), out.end(),
+                                    [&](const Candidate& other) { return same(recipe, other.recipe, p); });
+    if (known != out.end()) {
+      known->planned = known->planned || planned;
+      continue;
+    }
     double one = cost_of_one(recipe, n_choosing, p, options);
     while (one > kMostOfEffort * options.effort && recipe.iterations > kFewestIterations) {
       recipe.iterations /= 2;
@@ -110,7 +130,8 @@ std::vector<Candidate> candidates_for(Index n, Index p, const AutoOptions& optio
     double chains = 1.0;
     if (recipe.heads == HeadKind::learned && recipe.combiner == Combiner::sum && n <= options.select_rows)
       chains = std::clamp(std::floor(kShareOfEffort * options.effort / one), 1.0, kMostChains);
-    out.push_back({.recipe = recipe, .n_chains = static_cast<Index>(chains), .cost = chains * one});
+    out.push_back(
+        {.recipe = recipe, .n_chains = static_cast<Index>(chains), .cost = chains * one, .planned = planned});
   }
   return out;
 }

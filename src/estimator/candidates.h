@@ -12,7 +12,9 @@ namespace headspan::estimator {
 inline constexpr double kMostOfEffort = 0.45;
 
 /// Candidates for `n` distinct rows of `p` inputs that vary, cheap and robust ones first. Their number of
-/// chains is what a share of the effort allows, and one for tables that a sample chooses for.
-std::vector<Candidate> candidates_for(Index n, Index p, const AutoOptions& options);
+/// chains is what a share of the effort allows, and one for tables that a sample chooses for. Averaged heads
+/// on random projections have the pairs of `plan`.
+std::vector<Candidate> candidates_for(Index n, Index p, const std::optional<HeadPlan>& plan,
+                                      const AutoOptions& options);
 
 }  // namespace headspan::estimator

@@ -81,7 +81,8 @@ const std::string& entry(const checkpoint::Container& container, const std::stri
        "the metadata lacks it; no headspan writes this: get another copy, or fit again");
 }
 
-void check_format(const checkpoint::Container& container) {
+/// The version of the format, one that this headspan reads.
+int format_version_of(const checkpoint::Container& container) {
   const auto& metadata = container.metadata();
   const auto format = metadata.find("format");
   if (format == metadata.end() || format->second != kFormat)
@@ -97,6 +98,7 @@ void check_format(const checkpoint::Container& container) {
     fail(FileFault::unsupported, container.path(), {},
          fmt::format("the model has format {} and this headspan reads up to {}; use a newer headspan",
                      version, kModelFileVersion));
+  return version;
 }
 
 void check_checksum(const checkpoint::Container& container) {
@@ -144,13 +146,13 @@ void save_model(const std::string& path, const TableModel& model) {
 
 TableModel load_model(const std::string& path) {
   const auto container = checkpoint::open_container(path);
-  check_format(*container);
+  const int version = format_version_of(*container);
   check_checksum(*container);
   TableModel model;
   model.written_by = entry(*container, "written_by");
   read_table_json(entry(*container, "table"), path, model);
   read_structure_json(entry(*container, "structure"), path, container->tensors().size(), model.model);
-  fill_arrays(*container, model.model);
+  fill_arrays(*container, version, model.model);
   check_consistent(model, path);
   return model;
 }

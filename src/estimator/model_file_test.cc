@@ -12,6 +12,7 @@
 #include "headspan/estimator/fit.h"
 #include "headspan/estimator/intervals.h"
 #include "headspan/estimator/predict.h"
+#include "headspan/estimator/variance.h"
 #include "headspan/numeric/error.h"
 #include "headspan/numeric/random.h"
 #include "headspan/table/csv.h"
@@ -185,8 +186,8 @@ TEST_F(ModelFile, EachDefectIsNamed) {
   save_model(path_, fitted(example(), Combiner::mean, false, 3));
   const std::string whole = bytes_of(path_);
   const std::vector<Defect> defects = {
-      {R"("format_version":"2")", R"("format_version":"3")", FileFault::unsupported, "use a newer headspan"},
-      {R"("format_version":"2")", R"("format_version":"x")", FileFault::malformed, "not a whole number"},
+      {R"("format_version":"3")", R"("format_version":"4")", FileFault::unsupported, "use a newer headspan"},
+      {R"("format_version":"3")", R"("format_version":"x")", FileFault::malformed, "not a whole number"},
       {R"("format_version")", R"("format_revisio")", FileFault::malformed, "format_version"},
       {"headspan.model", "headspan.other", FileFault::unsupported, "no model of headspan fit"},
       {"\"table\":", "\"tabel\":", FileFault::malformed, "table"},
@@ -218,7 +219,7 @@ TEST_F(ModelFile, FormatOneKnowsNoSharpenedHeads) {
   const TableModel model = fitted(example(), Combiner::mean, false, 3);
   save_model(path_, model);
   std::string bytes = bytes_of(path_);
-  replace(bytes, R"("format_version":"2")", R"("format_version":"1")");
+  replace(bytes, R"("format_version":"3")", R"("format_version":"1")");
   const std::string key = R"(,\"sharpen\":false)";
   std::size_t at = 0;
   while ((at = bytes.find(key)) != std::string::npos) bytes.replace(at, key.size(), key.size(), ' ');
@@ -231,11 +232,27 @@ TEST_F(ModelFile, SharpenedHeadsComeBack) {
   TableModel model = fitted(example(), Combiner::mean, false, 3);
   model.model.ensemble.estimates.front().recipe.sharpen = true;
   model.model.ensemble.estimates.front().heads[1].lowest = -1.5;
+  model.model.ensemble.estimates.front().heads[1].sharpness = 7.5;
   save_model(path_, model);
   const MultiHead read = load_model(path_).model.ensemble.estimates.front();
+  EXPECT_EQ(read.heads[1].sharpness, 7.5);
   EXPECT_TRUE(read.recipe.sharpen);
   EXPECT_EQ(read.heads[1].lowest, -1.5);
   EXPECT_EQ(read.heads[1].highest, std::numeric_limits<double>::infinity());
+}
+
+TEST_F(ModelFile, FormatTwoPredictsButHasNoVarianceOfSharpenedHeads) {
+  TableModel model = fitted(example(), Combiner::mean, false, 0);
+  model.model.ensemble.estimates.front().recipe.sharpen = true;
+  for (FittedHead& head : model.model.ensemble.estimates.front().heads) head.sharpness = 2.0;
+  save_model(path_, model);
+  std::string bytes = bytes_of(path_);
+  replace(bytes, R"("format_version":"3")", R"("format_version":"2")");
+  const Model read = load_model(write(sealed(bytes))).model;
+  const Matrix at = model.model.input_center.transpose();
+  EXPECT_EQ(predict(read, at).value, predict(model.model, at).value);
+  EXPECT_NO_THROW(prediction_variance(model.model, at, Noise::constant));
+  EXPECT_THROW(prediction_variance(read, at, Noise::constant), ArgumentError);
 }
 
 TEST_F(ModelFile, PlacesOutsideAreRefused) {

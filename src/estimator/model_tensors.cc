@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 namespace headspan::estimator {
 namespace {
@@ -19,13 +20,15 @@ class Collector {
   void places(const std::string& name, const std::vector<Index>& values, Index size, Index /*below*/) {
     list.push_back({name, {size}, {values.begin(), values.end()}});
   }
+  void number(const std::string& name, double value, int /*since*/) { list.push_back({name, {1}, {value}}); }
   std::vector<NamedArray> list;
 };
 
 /// Fills what it visits from a file.
 class Filler {
  public:
-  explicit Filler(const checkpoint::Container& container) : container_(container) {}
+  Filler(const checkpoint::Container& container, int format_version)
+      : container_(container), format_version_(format_version) {}
 
   void matrix(const std::string& name, Matrix& values, Index rows, Index cols) const {
     const checkpoint::TensorEntry& entry = find(name, 2);
@@ -54,6 +57,15 @@ class Filler {
     }
   }
 
+  /// Of formats from `since` on.
+  void number(const std::string& name, double& value, int since) const {
+    value = std::numeric_limits<double>::quiet_NaN();
+    if (format_version_ < since) return;
+    Vector one;
+    vector(name, one, 1);
+    value = one[0];
+  }
+
  private:
   [[noreturn]] void fail(const std::string& name, const std::string& rule) const {
     throw CheckpointError(FileFault::malformed, {container_.path(), name, {}},
@@ -76,6 +88,7 @@ class Filler {
   }
 
   const checkpoint::Container& container_;
+  int format_version_;
 };
 
 constexpr Index kAny = -1;
@@ -111,7 +124,9 @@ void visit_estimate(Archive& archive, const std::string& prefix, MultiHeadType& 
     archive.matrix(name + ".projection", head.projection,
                    std::is_const_v<MultiHeadType> ? head.projection.rows() : kAny, q);
     visit_numbers(archive, name + ".numbers", head.weight, head.loneliest);
-    if (estimate.recipe.sharpen) visit_numbers(archive, name + ".bounds", head.lowest, head.highest);
+    if (!estimate.recipe.sharpen) continue;
+    visit_numbers(archive, name + ".bounds", head.lowest, head.highest);
+    archive.number(name + ".sharpness", head.sharpness, 3);
   }
 }
 
@@ -152,8 +167,8 @@ std::vector<NamedArray> arrays_of(const Model& model) {
   return std::move(collector.list);
 }
 
-void fill_arrays(const checkpoint::Container& container, Model& model) {
-  const Filler filler(container);
+void fill_arrays(const checkpoint::Container& container, int format_version, Model& model) {
+  const Filler filler(container, format_version);
   visit_model(filler, model);
 }
 

@@ -20,9 +20,10 @@ struct NamedArray {
 /// Every array of `model`, in a fixed order. Recipes and numbers of estimates and heads are not among them.
 std::vector<NamedArray> arrays_of(const Model& model);
 
-/// Fills the arrays of `model`, whose members, estimates and heads are there already. Throws CheckpointError
+/// Fills the arrays of `model`, whose members, estimates and heads are there already; what a file of
+/// `format_version` does not have is NaN. Throws CheckpointError
 /// for an array that is missing, of another type than F64, or of a shape that contradicts the others, and
 /// for places that point outside.
-void fill_arrays(const checkpoint::Container& container, Model& model);
+void fill_arrays(const checkpoint::Container& container, int format_version, Model& model);
 
 }  // namespace headspan::estimator

@@ -15,7 +15,6 @@
 namespace headspan::estimator {
 namespace {
 
-constexpr double kBeyondTargets = 0.1;                // of their range, that a sharpened head may say
 constexpr std::uint64_t kBandwidthStream = 1u << 21;  // of the seed; low numbers are those of the heads
 
 /// The rows that heads are learned on.
@@ -106,6 +105,7 @@ class Learner {
     estimate.values.col(h) = values;
     if (recipe_.sharpen) {
       const Sharpened sharpened = sharpen(all_, head, values);
+      fitted.sharpness = head.sharpness;
       const double slack = kBeyondTargets * (values.maxCoeff() - values.minCoeff());
       fitted.lowest = values.minCoeff() - slack;
       fitted.highest = values.maxCoeff() + slack;

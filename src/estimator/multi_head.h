@@ -8,6 +8,9 @@
 
 namespace headspan::estimator {
 
+/// Of the range of its targets: how far beyond them a sharpened head may predict.
+inline constexpr double kBeyondTargets = 0.1;
+
 struct Learning {
   std::uint64_t seed = 0;
   Index most_rows = 2000;  ///< heads are learned on a random sample of so many rows

@@ -78,6 +78,29 @@ class SharpSystem {
     return ((1.0 + head_.sharpness) * own.array() - 1.0).matrix();
   }
 
+  /// The transposes of what solve() does.
+  Matrix adjoint(MatrixView by_values, MatrixView by_residual) const {
+    const Vector left = left_without();
+    Matrix to_values = by_values, out = Matrix::Zero(by_values.rows(), by_values.cols());
+    Vector to_mean = Vector::Zero(by_values.rows());
+    for (Index i = 0; i < left.size(); ++i) {
+      if (left[i] < kLeastLeftAlone) {
+        out.col(i) += by_residual.col(i);
+        to_mean -= by_residual.col(i);
+      } else {
+        to_values.col(i) += by_residual.col(i) / left[i];
+        out.col(i) -= by_residual.col(i) / left[i];
+      }
+    }
+    const Matrix scaled = to_values * root_.cwiseInverse().asDiagonal();
+    Matrix through(scaled.rows(), scaled.cols());
+    for_blocks(scaled.rows(), [&](Index first, Index count) {
+      multiply(scaled.middleRows(first, count), inverse_, through.middleRows(first, count));
+    });
+    out += (1.0 + head_.sharpness) * through * root_.asDiagonal();
+    return out + to_mean * rows_.frequency.transpose() / rows_.frequency.sum();
+  }
+
   /// Derivatives of sum_i c_i r_i^2 / N by the weights W are -t (u s^T + E T E^-1); then the chain rule
   /// through W = c_j k_ij / d_i and the distances.
   void derive(VectorView y, const Sharpened& at, SharpError& error) const {
@@ -163,6 +186,11 @@ Sharpened sharpen(const SmoothedRows& rows, const SharpHead& head, VectorView y)
         "sharpen: {} distinct rows would need matrices of their square; at most {} can be sharpened",
         rows.x.rows(), kMostSharpRows));
   return SharpSystem(rows, head).solve(y);
+}
+
+Matrix sharpen_adjoint(const SmoothedRows& rows, const SharpHead& head, MatrixView by_values,
+                       MatrixView by_residual) {
+  return SharpSystem(rows, head).adjoint(by_values, by_residual);
 }
 
 SharpError sharp_error(const SmoothedRows& rows, const SharpHead& head, VectorView y, bool with_gradient) {

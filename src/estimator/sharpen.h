@@ -23,6 +23,12 @@ struct Sharpened {
 /// Throws ArgumentError beyond kMostSharpRows.
 Sharpened sharpen(const SmoothedRows& rows, const SharpHead& head, VectorView y);
 
+/// [b, n] sharpen() run backwards: `by_values` and `by_residual` [b, n] say how much each of the values and
+/// of the left-out residuals counts, the result how much each entry of `y` does. Both are linear in `y`. Cost
+/// as sharpen(), and O(b n^2).
+Matrix sharpen_adjoint(const SmoothedRows& rows, const SharpHead& head, MatrixView by_values,
+                       MatrixView by_residual);
+
 inline constexpr Index kMostSharpRows = 20000;  // 3.2 GB a matrix
 
 /// A learned head's error and gradient cost the cube of the rows, so of more rows a random sample learns.

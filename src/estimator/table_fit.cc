@@ -1,8 +1,11 @@
 #include "headspan/estimator/table_fit.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "estimator/error_facts.h"
+#include "estimator/folds.h"
 #include "headspan/estimator/fit.h"
 
 namespace headspan::estimator {
@@ -32,11 +35,24 @@ std::vector<EstimateFacts> estimate_facts(const Model& model) {
 namespace {
 
 SearchFacts search_facts(const AutoResult& found, const AutoOptions& options) {
-  SearchFacts facts{{}, options.effort, found.effort_spent, found.partial};
+  SearchFacts facts{{}, found.plan, options.effort, found.effort_spent, found.partial};
   for (const Candidate& candidate : found.candidates)
     facts.candidates.push_back({candidate.recipe, candidate.n_chains, candidate.tried, candidate.n_heads,
-                                candidate.error, candidate.weight});
+                                candidate.error, candidate.weight, candidate.planned});
   return facts;
+}
+
+/// Why `model` has no members of folds; empty where it has.
+std::string no_folds_because(const Model& model, const TableFitOptions& options) {
+  if (!model.folds.empty()) return {};
+  const Index n = model.target.size();
+  if (n < kFewestForFolds)
+    return fmt::format("folds need {} distinct rows, there are {}", kFewestForFolds, n);
+  if (!options.search) return "no inner folds were asked for";
+  if (n > options.search->select_rows)
+    return fmt::format("the table has {} distinct rows; refits are kept up to {}", n,
+                       options.search->select_rows);
+  return "nothing varies that could be learned: the model is the mean";
 }
 
 /// Fits by the recipe given, or by the search for one.
@@ -72,6 +88,7 @@ TableFit fit_table(const table::Table& table, const TargetRows& rows, const Tabl
   facts.repairs = std::move(inputs.repairs);
   facts.estimates = estimate_facts(result.model.model);
   facts.leave_one_out = leave_one_out_error(result.model.model);
+  facts.no_folds = no_folds_because(result.model.model, options);
   facts.n_evaluations = fitted.n_evaluations;
   return result;
 }

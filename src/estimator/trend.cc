@@ -38,16 +38,23 @@ Matrix RidgeRows::centred(MatrixView targets) const {
   return root_.asDiagonal() * (targets.rowwise() - level);
 }
 
+Matrix RidgeRows::centred_adjoint(const Matrix& g) const {
+  const Matrix scaled = g * root_.asDiagonal();
+  return scaled - scaled.rowwise().sum() * frequency_.transpose() / total_;
+}
+
+/// [n] sqrt(c_i) (1 - leverage_i) of one copy of every row.
+Vector RidgeRows::left(const Vector& keep) const {
+  const Vector leverage = svd_.u.array().square().matrix() * keep;
+  const Eigen::ArrayXd one = 1.0 - 1.0 / total_ - leverage.array() / frequency_.array();
+  return root_.array() * one.max(kLeastLeft);
+}
+
 Matrix RidgeRows::left_out(MatrixView targets, double ridge) const {
   const Matrix rows = centred(targets);
   const Vector keep = kept(ridge);
-  Matrix residual = rows - svd_.u * (keep.asDiagonal() * (svd_.u.transpose() * rows));
-  const Vector leverage = svd_.u.array().square().matrix() * keep;
-  for (Index i = 0; i < residual.rows(); ++i) {
-    const double left = 1.0 - 1.0 / total_ - leverage[i] / frequency_[i];
-    residual.row(i) /= root_[i] * std::max(left, kLeastLeft);
-  }
-  return residual;
+  const Matrix residual = rows - svd_.u * (keep.asDiagonal() * (svd_.u.transpose() * rows));
+  return left(keep).cwiseInverse().asDiagonal() * residual;
 }
 
 Matrix RidgeRows::coefficients(MatrixView targets, double ridge) const {
@@ -57,6 +64,18 @@ Matrix RidgeRows::coefficients(MatrixView targets, double ridge) const {
       svd_.vt.transpose() * (gain.asDiagonal() * (svd_.u.transpose() * centred(targets)));
   out.bottomRows(1) = frequency_.transpose() * targets / total_ - center_ * out.topRows(center_.size());
   return out;
+}
+
+Matrix RidgeRows::weights_at(MatrixView at, double ridge) const {
+  const Vector gain = kept(ridge).cwiseQuotient(svd_.s);
+  const Matrix along = (at.rowwise() - center_) * svd_.vt.transpose() * gain.asDiagonal();
+  return centred_adjoint(along * svd_.u.transpose()).rowwise() + frequency_.transpose() / total_;
+}
+
+Matrix RidgeRows::left_out_adjoint(MatrixView g, double ridge) const {
+  const Vector keep = kept(ridge);
+  const Matrix divided = g * left(keep).cwiseInverse().asDiagonal();
+  return centred_adjoint(divided - ((divided * svd_.u) * keep.asDiagonal()) * svd_.u.transpose());
 }
 
 Trend fit_trend(MatrixView x, VectorView y, VectorView frequency) {

@@ -18,10 +18,17 @@ class RidgeRows {
   Matrix left_out(MatrixView targets, double ridge) const;
   /// [p + 1, c] slopes, and the intercept in the last row.
   Matrix coefficients(MatrixView targets, double ridge) const;
+  /// [m, n] what every target weighs in the ridge regression at `at` [m, p].
+  Matrix weights_at(MatrixView at, double ridge) const;
+  /// [b, n] left_out() run backwards: `g` [b, n] says how much each residual counts, the result how much each
+  /// target does.
+  Matrix left_out_adjoint(MatrixView g, double ridge) const;
 
  private:
   Vector kept(double ridge) const;
   Matrix centred(MatrixView targets) const;
+  Matrix centred_adjoint(const Matrix& g) const;
+  Vector left(const Vector& keep) const;
 
   Vector frequency_, root_;
   double total_;

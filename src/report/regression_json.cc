@@ -57,6 +57,16 @@ Json estimates_array(const std::vector<estimator::EstimateFacts>& estimates) {
   return list;
 }
 
+Json plan_object(const std::optional<estimator::HeadPlan>& plan) {
+  if (!plan) return {};
+  Json pairs = Json::array();
+  for (const plan::Pair& pair : plan->pairs)
+    pairs.push_back({{"n_heads", pair.n_heads}, {"head_dim", pair.head_dim}});
+  return {{"budget", estimator::HeadPlan::kBudget},
+          {"pairs", std::move(pairs)},
+          {"effort_spent", number(plan->cost)}};
+}
+
 Json search_object(const std::optional<estimator::SearchFacts>& search) {
   if (!search) return {};
   Json candidates = Json::array();
@@ -71,9 +81,11 @@ Json search_object(const std::optional<estimator::SearchFacts>& search) {
                           {"n_chains", candidate.n_chains},
                           {"tried", candidate.tried},
                           {"error", candidate.tried ? number(candidate.error) : Json()},
-                          {"weight", number(candidate.weight)}});
+                          {"weight", number(candidate.weight)},
+                          {"planned", candidate.planned}});
   }
   return {{"candidates", std::move(candidates)},
+          {"plan", plan_object(search->plan)},
           {"effort", number(search->effort)},
           {"effort_spent", number(search->effort_spent)},
           {"partial", search->partial}};
@@ -106,6 +118,10 @@ Json row_object(const PredictReport& report, Index i) {
   if (report.interval) {
     row["lower"] = number(report.lower[i]);
     row["upper"] = number(report.upper[i]);
+  }
+  if (report.noise) {
+    row["fit_variance"] = number(report.fit_variance[i]);
+    row["noise_variance"] = number(report.noise_variance[i]);
   }
   return row;
 }
@@ -149,6 +165,9 @@ void write_fit_json(std::ostream& out, const FitReport& report, const std::strin
   document["search"] = search_object(report.facts.search);
   document["leave_one_out"] = error_object(report.facts.leave_one_out);
   document["held_out"] = error_object(report.facts.held_out);
+  const std::string& reason = report.facts.no_folds;
+  document["intervals"] = {{"residuals", reason.empty() ? "held_out" : "leave_one_out"},
+                           {"reason", reason.empty() ? Json() : Json(reason)}};
   document["n_evaluations"] = report.facts.n_evaluations;
   out << dump(document) << '\n';
 }
@@ -159,6 +178,7 @@ void write_predict_json(std::ostream& out, const PredictReport& report, const st
   document["model"] = report.model_path;
   document["target"] = report.target;
   document["interval"] = number(report.interval);
+  document["noise"] = report.noise ? Json(*report.noise) : Json();
   document["repairs"] = repairs_array(report.repairs);
   document["ignored"] = report.ignored;
   // The rows are written one by one: there may be many.

@@ -62,6 +62,24 @@ TEST(RegressionReport, CsvQuotesNamesAndKeepsEveryDigit) {
             "3,-2,-3,0.3333333333333333,1,1\n");
 }
 
+TEST(RegressionReport, VariancesAreColumnsAndKeysWhereAskedFor) {
+  PredictReport report = predictions();
+  report.noise = "local";
+  report.fit_variance = (Vector(2) << 0.25, 4.0).finished();
+  report.noise_variance = (Vector(2) << 0.5, 8.0).finished();
+  EXPECT_EQ(text_of([&](std::ostream& out) { write_predict_csv(out, report); }),
+            "line,\"the \"\"y\"\", in m\",fit_variance,noise_variance,n_eff,extrapolated\n"
+            "2,0.1,0.25,0.5,12.5,0\n3,-2,4,8,1,1\n");
+  const Json document =
+      Json::parse(text_of([&](std::ostream& out) { write_predict_json(out, report, "1.2.3"); }));
+  EXPECT_EQ(document["noise"], "local");
+  EXPECT_EQ(document["rows"][1]["fit_variance"], 4.0);
+  EXPECT_EQ(document["rows"][0]["noise_variance"], 0.5);
+  const std::string table =
+      text_of([&](std::ostream& out) { write_predict_terminal(out, report, TerminalStyle{}); });
+  EXPECT_NE(table.find("noise_variance"), std::string::npos);
+}
+
 TEST(RegressionReport, JsonHasNullForWhatIsNotFinite) {
   PredictReport report = predictions();
   report.interval = 0.9;
@@ -73,7 +91,15 @@ TEST(RegressionReport, JsonHasNullForWhatIsNotFinite) {
   EXPECT_TRUE(document["rows"][0]["lower"].is_null());
   EXPECT_EQ(document["rows"][1]["upper"], 4.0);
   EXPECT_EQ(document["rows"][1]["extrapolated"], true);
+  EXPECT_TRUE(document["noise"].is_null());
+  FitReport without = fitted();
+  without.facts.no_folds = "none were asked for";
+  const Json reason = Json::parse(text_of([&](std::ostream& out) { write_fit_json(out, without, "1.2.3"); }));
+  EXPECT_EQ(reason["intervals"]["residuals"], "leave_one_out");
+  EXPECT_EQ(reason["intervals"]["reason"], "none were asked for");
   const Json fit = Json::parse(text_of([&](std::ostream& out) { write_fit_json(out, fitted(), "1.2.3"); }));
+  EXPECT_EQ(fit["intervals"]["residuals"], "held_out");
+  EXPECT_TRUE(fit["intervals"]["reason"].is_null());
   EXPECT_TRUE(fit["held_out"].is_null());
   EXPECT_TRUE(fit["repairs"][0]["first_unseen"].is_null());
   EXPECT_EQ(fit["repairs"][1]["first_unseen"], 7);
@@ -86,6 +112,12 @@ TEST(RegressionReport, TheTerminalWarnsAndIsNotDriven) {
   EXPECT_NE(text.find("WARNING"), std::string::npos);
   EXPECT_NE(text.find("intervals rest on these left-out residuals"), std::string::npos);
   EXPECT_NE(text.find("c (constant, kept as asked)"), std::string::npos);
+  FitReport without = fitted();
+  without.facts.no_folds = "none were asked for";
+  EXPECT_NE(text_of([&](std::ostream& out) {
+              write_fit_terminal(out, without, TerminalStyle{});
+            }).find("left-out residuals: none were asked for"),
+            std::string::npos);
   EXPECT_NE(text.find("a: 1 missing value got the median"), std::string::npos);
   EXPECT_NE(text.find("the first on line 7: a missing value"), std::string::npos);
   const std::string far =

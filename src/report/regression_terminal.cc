@@ -119,7 +119,8 @@ void write_search(std::ostream& out, const estimator::SearchFacts& search, const
                    {"heads"},
                    {"dim"},
                    {"held out"},
-                   {"weight"}});
+                   {"weight"},
+                   {"", false}});
   for (const estimator::CandidateFacts& candidate : search.candidates) {
     const estimator::Recipe& recipe = candidate.recipe;
     const Index n_heads = candidate.tried ? candidate.n_heads : recipe.n_heads;
@@ -130,7 +131,8 @@ void write_search(std::ostream& out, const estimator::SearchFacts& search, const
                                            : std::to_string(n_heads)},
                    {recipe.n_heads == 0 ? "-" : std::to_string(recipe.head_dim)},
                    {candidate.tried ? fixed_text(candidate.error) : "not tried"},
-                   {candidate.weight > 0.0 ? fixed_text(candidate.weight) : "-"}});
+                   {candidate.weight > 0.0 ? fixed_text(candidate.weight) : "-"},
+                   {candidate.planned ? "planned" : ""}});
   }
   out << '\n';
   table.write(out, style.colour, style.width);
@@ -191,6 +193,8 @@ void write_fit_terminal(std::ostream& out, const FitReport& report, const Termin
   for (const estimator::EstimateFacts& estimate : report.facts.estimates)
     write_entry(out, "estimate", recipe_text(estimate), style);
   write_errors(out, report.facts.leave_one_out, report.facts.held_out, style);
+  if (!report.facts.no_folds.empty())
+    write_entry(out, "intervals", "rest on the left-out residuals: " + report.facts.no_folds, style);
   write_entry(out, "model", printable(report.model_path), style);
 }
 
@@ -225,6 +229,7 @@ void write_predict_terminal(std::ostream& out, const PredictReport& report, cons
     write_entry(out, "far away", fmt::format("{} with no training row near", counted(n_far, "row")), style);
   std::vector<TextColumn> columns = {{"line", true, 0}, {printable(report.target)}};
   if (report.interval) columns.insert(columns.end(), {{"lower"}, {"upper"}});
+  if (report.noise) columns.insert(columns.end(), {{"fit_variance"}, {"noise_variance"}});
   columns.insert(columns.end(), {{"n_eff"}, {"", false}});
   TextTable table(std::move(columns));
   for (Index i = 0; i < std::min(report.value.size(), kRowsShown); ++i) {
@@ -233,6 +238,8 @@ void write_predict_terminal(std::ostream& out, const PredictReport& report, cons
     if (report.interval)
       row.insert(row.end(),
                  {{fmt::format("{:.6g}", report.lower[i])}, {fmt::format("{:.6g}", report.upper[i])}});
+    if (report.noise)
+      row.insert(row.end(), {{short_text(report.fit_variance[i])}, {short_text(report.noise_variance[i])}});
     row.push_back({short_text(report.n_eff[i])});
     if (report.extrapolated[at]) row.push_back({"far away", Tone::warning});
     table.add_row(std::move(row));

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "headspan/estimator/facts.h"
 #include "headspan/estimator/fit.h"
 
 namespace headspan::estimator {
@@ -27,13 +28,14 @@ struct AutoOptions {
 
 /// One recipe, and what it would have given.
 struct Candidate {
-  Recipe recipe;        ///< of `sum`, n_heads is the most that were tried
-  Index n_chains = 1;   ///< fits from different random starts, averaged
-  double cost = 0.0;    ///< in units of the effort, folds and final fit together
-  bool tried = false;   ///< false: beyond the budget or the clock
-  Index n_heads = 0;    ///< heads kept: of `sum` the number of stages of least held-out error
-  double error = 0.0;   ///< held-out root mean squared error over the standard deviation of the target
-  double weight = 0.0;  ///< in the model
+  Recipe recipe;         ///< of `sum`, n_heads is the most that were tried
+  Index n_chains = 1;    ///< fits from different random starts, averaged
+  double cost = 0.0;     ///< in units of the effort, folds and final fit together
+  bool tried = false;    ///< false: beyond the budget or the clock
+  Index n_heads = 0;     ///< heads kept: of `sum` the number of stages of least held-out error
+  double error = 0.0;    ///< held-out root mean squared error over the standard deviation of the target
+  double weight = 0.0;   ///< in the model
+  bool planned = false;  ///< the planner chose n_heads and head_dim
 };
 
 struct AutoResult {
@@ -42,19 +44,23 @@ struct AutoResult {
   /// Held-out error of the weighted candidates, relative as above; the weights of every fold from the other
   /// folds.
   double error = 0.0;
-  double effort_spent = 0.0;
-  bool partial = false;  ///< the clock ended the search
+  std::optional<HeadPlan> plan;  ///< empty where the effort or the rows were too small for a pilot
+  double effort_spent = 0.0;     ///< the plan's cost included
+  bool partial = false;          ///< the clock ended the search
 };
 
 /// Tries candidates, cheap and robust ones first, while the effort lasts (the first always): trends alone;
 /// one head of all inputs, as it is and sharpened (up to select_rows, since sharpening costs the cube of the
 /// rows); heads random, principal, learned and diagonal; mean, stages, simplex and least squares; several
-/// head dimensions. Every candidate is fitted without each fold in turn; of stages the best number is read
-/// off the held-out errors. The model weighs the candidates within a tenth of the least error by simplex
-/// weights of least held-out error, at least two in effect, those of weight below 0.02 left out, and the
-/// members of the folds give its intervals. Of tables beyond select_rows candidates have one chain each, and
-/// there are no members of folds: intervals rest on leave-one-out residuals. Throws as fit(), and for options
-/// outside their ranges.
+/// head dimensions. Of averaged heads on random projections the planner (pilot.h) chooses number and
+/// dimension, from a pilot on at most 500 of the rows that choose, each counted once, where that takes no
+/// more than a twentieth of the effort; 8 heads of dimension 3 otherwise. The pilot sees the rows of every
+/// fold, but no more than two pairs of numbers come of it. Every candidate is fitted without each fold in
+/// turn; of stages the best number is read off the held-out errors. The model weighs the candidates within a
+/// tenth of the least error by simplex weights of least held-out error, at least two in effect (of fewer than
+/// 200 rows more, up to four), those of weight below 0.02 left out, and the members of the folds give its
+/// intervals. Of tables beyond select_rows candidates have one chain each, and there are no members of folds:
+/// intervals rest on leave-one-out residuals. Throws as fit(), and for options outside their ranges.
 AutoResult fit_auto(MatrixView x, VectorView y, VectorView row_weight, const AutoOptions& options);
 
 }  // namespace headspan::estimator

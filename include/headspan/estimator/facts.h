@@ -9,6 +9,7 @@
 #include "headspan/ensemble/correlation.h"
 #include "headspan/estimator/options.h"
 #include "headspan/numeric/matrix.h"
+#include "headspan/plan/allocate.h"
 
 namespace headspan::estimator {
 
@@ -72,19 +73,28 @@ struct ErrorFacts {
   double rmse = 0.0, relative = 0.0;
 };
 
+/// What the planner said of averaged heads on random projections, from a pilot on at most 500 rows.
+struct HeadPlan {
+  static constexpr Index kBudget = 16;  ///< dimensions of all heads together, at most
+  std::vector<plan::Pair> pairs;        ///< the best, and the next among its near-ties if there is one
+  double cost = 0.0;                    ///< of the pilot, in units of the effort
+};
+
 /// One recipe of a search, and what it would have given.
 struct CandidateFacts {
-  Recipe recipe;        ///< of `sum`, n_heads is the most that were tried
-  Index n_chains = 1;   ///< fits from different random starts, averaged
-  bool tried = false;   ///< false: beyond the budget or the clock
-  Index n_heads = 0;    ///< heads kept
-  double error = 0.0;   ///< held out, relative to the standard deviation of the target
-  double weight = 0.0;  ///< in the model
+  Recipe recipe;         ///< of `sum`, n_heads is the most that were tried
+  Index n_chains = 1;    ///< fits from different random starts, averaged
+  bool tried = false;    ///< false: beyond the budget or the clock
+  Index n_heads = 0;     ///< heads kept
+  double error = 0.0;    ///< held out, relative to the standard deviation of the target
+  double weight = 0.0;   ///< in the model
+  bool planned = false;  ///< the planner chose the number of heads and their dimension
 };
 
 /// How the recipes of a model were found.
 struct SearchFacts {
   std::vector<CandidateFacts> candidates;
+  std::optional<HeadPlan> plan;             ///< empty where the effort or the rows were too small for one
   double effort = 0.0, effort_spent = 0.0;  ///< counted evaluations: allowed, and used
   bool partial = false;                     ///< the clock ended it
 };
@@ -98,7 +108,10 @@ struct FitFacts {
   std::optional<SearchFacts> search;   ///< empty where the recipe was given
   ErrorFacts leave_one_out;            ///< heads fixed: too small where they were learned
   std::optional<ErrorFacts> held_out;  ///< by the models of the folds, or by the search; empty without folds
-  Index n_evaluations = 0;             ///< of a leave-one-out error and its gradient
+  /// Why intervals rest on leave-one-out residuals and not on refits without a fold each; empty where they
+  /// rest on those.
+  std::string no_folds;
+  Index n_evaluations = 0;  ///< of a leave-one-out error and its gradient
 };
 
 /// How predictions did on rows that the fit did not see. Means are weighted where rows have weights.

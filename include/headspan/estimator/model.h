@@ -19,6 +19,8 @@ struct FittedHead {
   /// none is, one of them would be the prediction.
   double lowest = -std::numeric_limits<double>::infinity();
   double highest = std::numeric_limits<double>::infinity();
+  /// t of a sharpened head [Recipe::sharpen]; 0 for others, NaN where an old model file did not keep it.
+  double sharpness = 0.0;
 };
 
 /// Several heads on a linear trend: F(x) = intercept + trend . x + sum_h a_h f_h(x), in standard units.

@@ -12,7 +12,7 @@
 namespace headspan::estimator {
 
 /// Version of the file format that save_model() writes and the newest that load_model() reads.
-inline constexpr int kModelFileVersion = 2;
+inline constexpr int kModelFileVersion = 3;
 
 /// A model with what it needs to take tables of words and numbers.
 struct TableModel {

@@ -35,12 +35,14 @@ struct PredictReport {
   InputFacts input;
   std::string model_path, target;
   std::vector<estimator::ColumnRepair> repairs;
-  std::vector<std::string> ignored;  ///< columns the model does not know
-  std::vector<std::int64_t> lines;   ///< [m] source line of each row
-  Vector value, n_eff;               ///< [m]
-  std::vector<bool> extrapolated;    ///< [m]
-  std::optional<double> interval;    ///< coverage asked for
-  Vector lower, upper;               ///< [m] where an interval was asked for
+  std::vector<std::string> ignored;     ///< columns the model does not know
+  std::vector<std::int64_t> lines;      ///< [m] source line of each row
+  Vector value, n_eff;                  ///< [m]
+  std::vector<bool> extrapolated;       ///< [m]
+  std::optional<double> interval;       ///< coverage asked for
+  Vector lower, upper;                  ///< [m] where an interval was asked for
+  std::optional<std::string> noise;     ///< "constant" or "local", where variances were asked for
+  Vector fit_variance, noise_variance;  ///< [m] squared units of the target, where asked for
 };
 
 struct InspectReport {
@@ -55,8 +57,9 @@ void write_predict_json(std::ostream& out, const PredictReport& report, const st
 void write_evaluate_json(std::ostream& out, const EvaluateReport& report, const std::string& version);
 void write_inspect_json(std::ostream& out, const InspectReport& report, const std::string& version);
 
-/// A row per prediction, with a header: line, the target's name, lower and upper where asked for, n_eff,
-/// extrapolated (0 or 1). RFC 4180; numbers read back as the same double; one that is not finite is empty.
+/// A row per prediction, with a header: line, the target's name, lower and upper where asked for,
+/// fit_variance and noise_variance where asked for, n_eff, extrapolated (0 or 1). RFC 4180; numbers read back
+/// as the same double; one that is not finite is empty.
 void write_predict_csv(std::ostream& out, const PredictReport& report);
 
 void write_fit_terminal(std::ostream& out, const FitReport& report, const TerminalStyle& style);
