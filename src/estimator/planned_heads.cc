@@ -23,8 +23,8 @@ double pilot_cost(Index heads, Index m, Index k) {
   return bandwidths * static_cast<double>(heads) * rows * rows * std::max(1.0, static_cast<double>(k) / 8.0);
 }
 
-/// The best pair, then the near-tie of least predicted error.
-std::vector<plan::Pair> best_pairs(const plan::Allocation& allocation) {
+/// The best pair, then the near-tie of least predicted error. Of `p` inputs; heads that see all of them are one.
+std::vector<plan::Pair> best_pairs(const plan::Allocation& allocation, Index p) {
   std::vector<plan::Pair> out = {allocation.curve[allocation.best].pair};
   const plan::PlanPoint* next = nullptr;
   for (const std::size_t i : allocation.near_ties) {
@@ -32,6 +32,8 @@ std::vector<plan::Pair> best_pairs(const plan::Allocation& allocation) {
     if (i != allocation.best && (!next || point.error.mse < next->error.mse)) next = &point;
   }
   if (next) out.push_back(next->pair);
+  for (plan::Pair& pair : out)
+    if (pair.head_dim == p) pair.n_heads = 1;
   return out;
 }
 
@@ -55,7 +57,7 @@ std::optional<HeadPlan> planned_heads(MatrixView x, VectorView y, Index n, const
   HeadPlan out;
   for (const PilotDimension& dimension : pilot.dimensions)
     out.cost += pilot_cost(dimension.n_heads, m, dimension.head_dim);
-  out.pairs = best_pairs(plan_from(pilot, rules, static_cast<double>(n), small).allocation);
+  out.pairs = best_pairs(plan_from(pilot, rules, static_cast<double>(n), small).allocation, x.cols());
   return out;
 }
 
