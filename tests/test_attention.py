@@ -280,3 +280,32 @@ def test_arguments_of_another_kind(error: type[Exception], word: str, arguments:
     q, k, v = inputs()
     with pytest.raises(error, match=word):
         headspan.attention(**{"query": q, "key": k, "value": v, **arguments})
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("low", [-1e4, -1e9, -3e38, None])
+def test_rows_whose_every_key_a_mask_lowers(dtype: Any, low: float | None) -> None:
+    q, k, v = inputs(dtype, m=5, n=6, heads=2, kv_heads=2)
+    mask = np.zeros((5, 6), dtype)
+    mask[1:3] = np.finfo(dtype).min if low is None else low
+    found = headspan.attention(q, k, v, mask=mask, return_scores="weights", return_n_eff=True)
+    wanted = expected(q, k, v, mask.astype(np.float64))
+    error = 2e-6
+    assert found.scores is not None
+    close(found.scores, wanted.weights, rtol=error)
+    close(found.output, wanted.output, rtol=error, atol=error)
+    close(found.n_eff, wanted.n_eff, rtol=error)
+    products = np.einsum("bhmn,blmn->bmhl", wanted.weights, wanted.weights)
+    close(headspan.weight_covariance(q, k, mask=mask), products, rtol=3 * error)
+    close(headspan.weight_covariance(q, k, mask=mask, centred=True), products - 1 / 6, rtol=error, atol=error)
+
+
+def test_the_mean_covariance_is_over_queries_that_see_a_key_in_every_head() -> None:
+    q, k, _ = inputs(heads=2, kv_heads=2)
+    visible = np.ones((2, 2, 9, 13), bool)
+    visible[0, 0, :4] = visible[0, 1, 2:6] = visible[1, :, 0] = False
+    for centred in (False, True):
+        each = headspan.weight_covariance(q, k, mask=visible, centred=centred)
+        mean = headspan.weight_covariance(q, k, mask=visible, centred=centred, average=True)
+        close(mean, np.stack([each[0, 6:].mean(0), each[1, 1:].mean(0)]), rtol=1e-13)
+    assert np.isnan(headspan.weight_covariance(q, k, mask=np.zeros((9, 13), bool), average=True)).all()

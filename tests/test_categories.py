@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
@@ -155,7 +156,7 @@ TROUBLE: dict[str, tuple[type[Exception], str, dict[str, Any]]] = {
     ),
     "kinds": (TypeError, "in categories of words", {"categories": AB, "at": [0.0], "at_categories": [1]}),
     "no place": (
-        ValueError, "column 0, row 0: no row of categories has level 'c', which therefore has no place in a < b",
+        ValueError, "column 0, row 0: level 'c' has no place in a < b",
         {"categories": AB, "at": [0.0], "at_categories": ["c"], "category_kernel": "wang_van_ryzin"},
     ),
     "unnamed level": (ValueError, "also has level 'b'", {"categories": AB, "category_levels": [["a"]]}),
@@ -175,3 +176,52 @@ def test_trouble_is_named(name: str) -> None:
 def test_one_level_cannot_choose_a_lambda() -> None:
     with pytest.raises(ValueError, match="one level only"):
         headspan.select_bandwidth(X, np.arange(3.0), categories=["a"] * 3)
+
+
+ORDER = ["low", "mid", "high"]
+
+
+def ordered(**asked: Any) -> Array:
+    """Of four rows, 'low', 'high', 'high' and 'low', by a kernel of ordered levels alone."""
+    given = {"bandwidth": 1.0, "category_kernel": "li_racine_ordered", "lambda_": 0.5, **asked}
+    return headspan.nadaraya_watson(np.zeros(4), [1.0, 5.0, 6.0, 2.0], [0.0, 0.0, 0.0], **given).output
+
+
+def test_levels_that_no_row_has_keep_their_place() -> None:
+    words = ["low", "high", "high", "low"]
+    found = ordered(categories=words, at_categories=ORDER, category_levels=[ORDER])
+    far = 0.5**2
+    close(found, [(3 + far * 11) / (2 + far * 2), 14 / 4, (far * 3 + 11) / (far * 2 + 2)], rtol=1e-14)
+    # Of three levels lambda may go up to 2/3, where the column no longer matters.
+    even = ordered(
+        categories=words,
+        at_categories=ORDER,
+        category_levels=[ORDER],
+        category_kernel="aitchison_aitken",
+        lambda_=2 / 3,
+    )
+    close(even, np.full(3, 3.5), rtol=1e-14)
+
+
+def test_the_order_that_a_dtype_states() -> None:
+    words = pd.Categorical(["low", "high", "high", "low"], categories=ORDER, ordered=True)
+    by_levels = ordered(categories=list(words), at_categories=ORDER, category_levels=[ORDER])
+    close(ordered(categories=words, at_categories=ORDER), by_levels, rtol=0)
+    close(ordered(categories=pd.Series(words), at_categories=ORDER), by_levels, rtol=0)
+    close(ordered(categories=pd.DataFrame({"size": words}), at_categories=ORDER), by_levels, rtol=0)
+
+
+def test_rows_of_words_and_numbers() -> None:
+    rows = [("a", 10), ("b", 2), ("a", 3), ("b", 10)]
+    columns = np.empty((4, 2), dtype=object)
+    columns[:] = rows
+    at = [("a", 2), ("b", 3), ("a", 10)]
+    close(ordered(categories=rows, at_categories=at), ordered(categories=columns, at_categories=at), rtol=0)
+    weights = category_weights.column_weights([2, 3, 10], [10, 2, 3, 10], "li_racine_ordered", 0.5, [2, 3, 10])
+    weights = weights * category_weights.column_weights(
+        ["a", "b", "a"], ["a", "b", "a", "b"], "li_racine", 0.5, ["a", "b"]
+    )
+    close(
+        ordered(categories=rows, at_categories=at, category_kernel=["li_racine", "li_racine_ordered"]),
+        category_weights.means(weights, np.array([1.0, 5.0, 6.0, 2.0])), rtol=1e-13,
+    )  # fmt: skip

@@ -83,3 +83,24 @@ def test_bandwidths_of_one_head_and_of_a_matrix() -> None:
     width = X.shape[1]
     table = headspan.estimate_heads(X, Y, AT, projections=[None, None], bandwidth=np.full((2, width), 0.9))
     np.testing.assert_array_equal(table.heads[1].output, single.heads[0].output)
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+def test_projected_inputs_far_from_zero(offset: float) -> None:
+    random = np.random.default_rng(1)
+    x = (offset + random.normal(size=(50, 4))).astype(np.float32)
+    y = random.normal(size=50).astype(np.float32)
+    p = random.normal(size=(2, 4))
+    found = headspan.estimate_heads(x, y, x, projections=[p], bandwidth=0.7)
+    z = (x.astype(np.float64) - offset) @ p.T
+    w = np.exp(-0.5 * ((z[:, None] - z) ** 2).sum(-1) / 0.49)
+    np.testing.assert_allclose(found.heads[0].output, w @ y / w.sum(1), atol=1e-5)
+
+
+def test_two_widths_for_three_heads_are_neither_one_thing_nor_the_other() -> None:
+    frames = [np.eye(2, 4)] * 3
+    with pytest.raises(ValueError, match=r"one number or 3, one per head"):
+        headspan.estimate_heads(X, Y, AT, projections=frames, bandwidth=[0.5, 2.0])
+    shared = headspan.estimate_heads(X, Y, AT, projections=frames, bandwidth=[[0.5, 2.0]])
+    each = headspan.estimate_heads(X, Y, AT, projections=frames, bandwidth=[[0.5, 2.0]] * 3)
+    np.testing.assert_array_equal(shared.heads[2].output, each.heads[2].output)

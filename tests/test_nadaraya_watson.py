@@ -186,3 +186,35 @@ def test_the_selected_bandwidth_is_no_worse_than_a_grid(criterion: Any) -> None:
     assert getattr(headspan.smoother_scores(x, y[:, 0], bandwidth=found.bandwidth), criterion) == pytest.approx(
         found.value, rel=1e-9
     )
+
+
+def test_few_places_with_many_rows_each_are_told_apart() -> None:
+    random = np.random.default_rng(0)
+    x = random.integers(0, 2, 400).astype(float)
+    y = 10 * x + 0.5 * random.normal(size=400)
+    found = headspan.nadaraya_watson(x, y, [0.0, 1.0], bandwidth="auto")
+    close(found.output, [y[x == 0].mean(), y[x == 1].mean()], atol=1e-3)
+
+
+def test_the_value_of_a_selection_is_that_of_its_scores() -> None:
+    random = np.random.default_rng(3)
+    x = np.r_[random.uniform(0, 3, 60), 50, 80, 200]
+    y = np.r_[np.sin(x[:60]) + 0.05 * random.normal(size=60), 1e6, -1e6, 2e6]
+    found = headspan.select_bandwidth(x, y, kernel="epanechnikov", criterion="gcv")
+    at = [headspan.smoother_scores(x, y, bandwidth=one.bandwidth, kernel="epanechnikov").gcv for one in found.minima]
+    close([one.value for one in found.minima], at, rtol=1e-3)
+    grid = [headspan.smoother_scores(x, y, bandwidth=h, kernel="epanechnikov") for h in np.geomspace(0.05, 3, 60)]
+    allowed = [one.gcv for one in grid if one.gcv is not None and one.trace <= 0.9 * 63]
+    assert found.value <= 1.01 * min(allowed)
+
+
+def test_gcv_does_not_choose_to_reproduce_noise() -> None:
+    traces = []
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        x = random.normal(size=(60, 3))
+        y = np.sin(x[:, 0]) + 0.5 * random.normal(size=60)
+        found = headspan.select_bandwidth(x, y, criterion="gcv")
+        traces.append(headspan.smoother_scores(x, y, bandwidth=found.bandwidth).trace)
+    assert max(traces) <= 0.9 * 60 + 1e-6
+    assert np.median(traces) < 25

@@ -362,7 +362,9 @@ TROUBLE: dict[str, tuple[str, list[object], int, str]] = {
     "no inputs": ("x,y\n1,2\n3,4\n", [], 2, "--x"),
     "zero bandwidth": ("x,y\n1,2\n3,4\n", ["--x", "x", "--bandwidth", 0], 2, "positive"),
     "negative bandwidth": ("x,y\n1,2\n3,4\n", ["--x", "x", "--bandwidth=-1"], 2, "positive"),
-    "infinite bandwidth": ("x,y\n1,2\n3,4\n", ["--x", "x", "--bandwidth", "inf"], 2, "positive"),
+    "bandwidth of NaN": ("x,y\n1,2\n3,4\n", ["--x", "x", "--bandwidth", "nan"], 2, "positive"),
+    "bandwidth below 0": ("x,y\n1,2\n3,4\n", ["--x", "x", "--bandwidth=-inf"], 2, "positive"),
+    "infinite lambda": ("x,y\na,2\nb,4\n", ["--x", "x", "--lambda", "inf"], 2, "non-negative"),
     "half a bandwidth": ("x,y\n1,2\n3,4\n", ["--x", "x", "--bandwidth", "1,"], 2, "positive"),
     "too many bandwidths": ("x,y\n1,2\n3,4\n", ["--x", "x", "--bandwidth", "1,2"], 2, "2 numbers for 1 inputs"),
     "kernel": ("x,y\n1,2\n3,4\n", ["--x", "x", "--kernel", "cosine"], 2, "epanechnikov"),
@@ -389,3 +391,14 @@ def test_trouble_is_named(tmp_path: Path, name: str) -> None:
     result = command.run("nw", path, *arguments, *target, cwd=tmp_path)
     assert (result.code, result.out) == (code, "")
     assert words in result.err
+
+
+def test_scores_left_out_and_an_infinite_bandwidth(tmp_path: Path, check_nw_schema: Check) -> None:
+    path, x, y = table(tmp_path)
+    asked = (path, "--x", "a,b", "--y", "y", "--bandwidth", "0.7,inf")
+    document, whole = command.nw(*asked, "--no-scores"), command.nw(*asked)
+    check_nw_schema(document)
+    for key in ("loo", "gcv", "aicc", "trace", "trace_wwt", "sigma2", "n_loo", "n_isolated"):
+        assert document[key] is None and whole[key] is not None, key
+    assert document["points"] == whole["points"]
+    assert whole["loo"] == pytest.approx(smoother.scores(x[:, :1], y, [0.7], "gaussian", "radial").loo, rel=1e-10)

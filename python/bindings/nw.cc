@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,8 +56,14 @@ nw::Kernel kernel_named(const std::string& function, const std::string& shape) {
 
 using Codes = Rows<std::int32_t>;
 
-nw::Categories categories_of(const Codes& codes, const std::vector<std::string>& kernels) {
+// Column k has codes 0 to n_levels[k] - 1.
+nw::Categories categories_of(const Codes& codes, const std::vector<std::string>& kernels,
+                             const std::vector<std::int32_t>& n_levels) {
   nw::Categories categories{view(codes), {}};
+  for (const std::int32_t count : n_levels) {
+    std::vector<std::int32_t>& levels = categories.levels.emplace_back(static_cast<std::size_t>(count));
+    std::iota(levels.begin(), levels.end(), 0);
+  }
   for (const std::string& name : kernels) {
     const auto found = nw::category_kernel_named(name);
     if (!found)
@@ -143,10 +150,11 @@ nb::tuple estimate_with_categories(const Rows<double>& queries, const Rows<doubl
                                    const std::string& kernel_shape, const Numbers& bandwidth,
                                    bool leave_one_out, bool nearest_if_none, double relative_error,
                                    const Codes& codes, const std::vector<std::string>& category_kernels,
-                                   const Codes& query_codes, const Numbers& lambda, int threads) {
+                                   const std::vector<std::int32_t>& n_levels, const Codes& query_codes,
+                                   const Numbers& lambda, int threads) {
   const nw::EstimateOptions options =
       estimate_options(kernel, kernel_shape, bandwidth, leave_one_out, nearest_if_none, relative_error);
-  const nw::EstimateCategories categories{categories_of(codes, category_kernels), view(query_codes),
+  const nw::EstimateCategories categories{categories_of(codes, category_kernels, n_levels), view(query_codes),
                                           view(lambda)};
   nw::Estimate<double> found = call(
       threads, [&] { return nw::estimate(view(queries), view(keys), view(values), options, categories); });
@@ -256,10 +264,10 @@ void weight_covariance(const Tensor<T>& query, const Tensor<T>& key, const std::
 
 nb::dict smoother_scores(const Rows<double>& x, const Numbers& y, const std::string& kernel,
                          const std::string& kernel_shape, const Numbers& bandwidth, const Codes& codes,
-                         const std::vector<std::string>& category_kernels, const Numbers& lambda,
-                         int threads) {
+                         const std::vector<std::string>& category_kernels,
+                         const std::vector<std::int32_t>& n_levels, const Numbers& lambda, int threads) {
   const nw::Kernel known = kernel_named(kernel, kernel_shape);
-  const nw::Categories categories = categories_of(codes, category_kernels);
+  const nw::Categories categories = categories_of(codes, category_kernels, n_levels);
   nw::SmootherScores found = call(threads, [&] {
     return nw::smoother_scores(view(x), view(y), known, view(bandwidth), categories, view(lambda));
   });
@@ -281,14 +289,15 @@ nb::dict smoother_scores(const Rows<double>& x, const Numbers& y, const std::str
 nb::dict select_bandwidth(const Rows<double>& x, const Numbers& y, const std::string& kernel,
                           const std::string& kernel_shape, const std::string& criterion, bool per_dimension,
                           int n_starts, std::uint64_t seed, const Codes& codes,
-                          const std::vector<std::string>& category_kernels, int threads) {
+                          const std::vector<std::string>& category_kernels,
+                          const std::vector<std::int32_t>& n_levels, int threads) {
   nw::SelectionOptions options;
   options.kernel = kernel_named(kernel, kernel_shape);
   options.criterion = criterion_named(criterion);
   options.per_dimension = per_dimension;
   options.n_starts = n_starts;
   options.seed = seed;
-  const nw::Categories categories = categories_of(codes, category_kernels);
+  const nw::Categories categories = categories_of(codes, category_kernels, n_levels);
   nw::BandwidthSelection found =
       call(threads, [&] { return nw::select_bandwidth(view(x), view(y), options, categories); });
   nb::list minima;
@@ -371,14 +380,16 @@ void bind_nw(nb::module_& module) {
   bind_precision<float>(module);
   bind_precision<double>(module);
   module.def("smoother_scores", &smoother_scores, "x"_a, "y"_a, "kernel"_a, "kernel_shape"_a, "bandwidth"_a,
-             "codes"_a, "category_kernels"_a, "lambda_"_a, "threads"_a);
+             "codes"_a, "category_kernels"_a, "n_levels"_a, "lambda_"_a, "threads"_a);
   module.def("estimate_with_categories", &estimate_with_categories, "queries"_a, "keys"_a, "values"_a,
              "kernel"_a, "kernel_shape"_a, "bandwidth"_a, "leave_one_out"_a, "nearest_if_none"_a,
-             "relative_error"_a, "codes"_a, "category_kernels"_a, "query_codes"_a, "lambda_"_a, "threads"_a);
+             "relative_error"_a, "codes"_a, "category_kernels"_a, "n_levels"_a, "query_codes"_a, "lambda_"_a,
+             "threads"_a);
   module.def("ensemble_loo", &ensemble_loo, "x"_a, "y"_a, "projections"_a, "bandwidths"_a, "weights"_a,
              "kernel"_a, "kernel_shape"_a, "threads"_a);
   module.def("select_bandwidth", &select_bandwidth, "x"_a, "y"_a, "kernel"_a, "kernel_shape"_a, "criterion"_a,
-             "per_dimension"_a, "n_starts"_a, "seed"_a, "codes"_a, "category_kernels"_a, "threads"_a);
+             "per_dimension"_a, "n_starts"_a, "seed"_a, "codes"_a, "category_kernels"_a, "n_levels"_a,
+             "threads"_a);
 }
 
 }  // namespace headspan::python

@@ -147,8 +147,8 @@ def weight_covariance(
 ) -> NDArray[np.float64]:
     """C_hl(x) = sum_i s2_i w_h,i(x) w_l,i(x): covariances of the heads' outputs given the noise of the values.
 
-    Result [batch, m, n_heads, n_heads] float64, or [batch, n_heads, n_heads] with average, the mean over the queries;
-    without batch for [m, head_dim] inputs. noise_variance: s2, one number or [n]; 1 unless given. centred: less the
+    Result [batch, m, n_heads, n_heads] float64, or [batch, n_heads, n_heads] with average, the mean over the queries
+    that see a key in every head (NaN where there is none); without batch for [m, head_dim] inputs. noise_variance: s2, one number or [n]; 1 unless given. centred: less the
     variance of the grand mean, 1 / sum_i 1/s2_i over the visible keys, which no weights can decorrelate; NaN where a
     sink or no visible key leaves the weights short of one. All else as in attention.
 

@@ -72,7 +72,7 @@ def smoother_scores(
     lambdas = levels.lambdas(lambda_)
     kernel_name, shape = _arrays.word("kernel", kernel), _arrays.word("kernel_shape", kernel_shape)
     found = _core.smoother_scores(
-        keys, values, kernel_name, shape, widths, levels.codes, levels.kernels, lambdas, limit
+        keys, values, kernel_name, shape, widths, levels.codes, levels.kernels, levels.counts, lambdas, limit
     )
     return SmootherScores(**found)
 
@@ -145,7 +145,9 @@ def select_bandwidth(
 
     x: [n, d] or [n]; y: [n]. criterion: "loo" (leave-one-out), "gcv" or "aicc", see SmootherScores. per_dimension:
     one bandwidth for each column, otherwise one for all in units of each column's spread. n_starts, seed: starting
-    points of the search where there are several bandwidths. Results do not depend on the units of the columns, nor on
+    points of the search where there are several bandwidths. The search goes down to a tenth of the median gap between
+    adjacent values, to 0.6 of it where a quarter of the rows repeat another, and to 0.2 where every distinct row stands
+    for ten on average; at_edge says where it ended there. gcv is not followed where tr W exceeds 0.9 n. Results do not depend on the units of the columns, nor on
     the number of threads. categories, category_kernel, category_levels: as in nadaraya_watson; their lambdas, down to
     1e-8 of the largest, are chosen with the bandwidths.
 
@@ -165,6 +167,7 @@ def select_bandwidth(
         _arrays.integer("seed", seed, 0, 2**64 - 1),
         levels.codes,
         levels.kernels,
+        levels.counts,
         limit,
     )
     return BandwidthSelection(
@@ -199,7 +202,7 @@ def smoothing(
         return numbers_of_widths(bandwidth, keys), levels.lambdas(() if is_lambda_chosen else lambda_)
     rows, one_each = table(keys, values, levels)
     found = _core.select_bandwidth(
-        rows, one_each, kernel, shape, "loo", True, _N_STARTS, 0, levels.codes, levels.kernels, limit
+        rows, one_each, kernel, shape, "loo", True, _N_STARTS, 0, levels.codes, levels.kernels, levels.counts, limit
     )
     return found["bandwidth"], found["lambda"]
 

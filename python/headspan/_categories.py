@@ -27,11 +27,16 @@ class Levels:
     kernels: list[str]
     """[c]"""
     names: list[list[Level]]
-    """[c] the levels that some key has, in order."""
+    """[c] the levels in order, those that no key has included."""
 
     @property
     def n_columns(self) -> int:
         return len(self.names)
+
+    @property
+    def counts(self) -> list[int]:
+        """[c]"""
+        return [len(names) for names in self.names]
 
     def lambdas(self, lambda_: Any) -> NDArray[np.float64]:
         """[c] from one for all or one for each."""
@@ -67,8 +72,8 @@ class Levels:
         for i, level in enumerate(column):
             if level not in place and self.kernels[k] in _ORDERED:
                 raise ValueError(
-                    f"at_categories: column {k}, row {i}: no row of categories has level {level!r}, which therefore "
-                    f"has no place in {' < '.join(map(str, names))}; leave such queries out"
+                    f"at_categories: column {k}, row {i}: level {level!r} has no place in "
+                    f"{' < '.join(map(str, names))}; name every level in category_levels, or leave such queries out"
                 )
         return [place.get(level, len(names)) for level in column]
 
@@ -88,7 +93,7 @@ def encode(
     kernels = [kernel] * c if isinstance(kernel, str) else list(kernel)
     if len(kernels) != c:
         raise ValueError(f"category_kernel: one or {c} of them wanted, there are {len(kernels)}")
-    orders = [None] * c if levels is None else list(levels)
+    orders = _own_orders(categories, c) if levels is None else list(levels)
     if len(orders) != c:
         raise ValueError(f"category_levels: {c} of them wanted, one for each column, there are {len(orders)}")
     names = [_names(k, column, order) for k, (column, order) in enumerate(zip(columns, orders, strict=True))]
@@ -128,11 +133,24 @@ def _names(k: int, column: list[Level], order: Sequence[Any] | None) -> list[Lev
     missing = found.difference(given)
     if missing:
         raise ValueError(f"category_levels: column {k} also has level {min(missing, key=str)!r}; name every level")
-    return [level for level in given if level in found]
+    return given
+
+
+def _own_orders(categories: Any, c: int) -> list[Any]:
+    """[c] the levels that the dtype of a column states, as pandas' does; None where it states none."""
+    columns = [categories]
+    if hasattr(categories, "columns") and hasattr(categories, "dtypes"):
+        columns = [categories[name] for name in categories.columns]
+    dtypes = [getattr(column, "dtype", None) for column in columns]
+    if len(dtypes) != c:
+        return [None] * c
+    return [list(d.categories) if getattr(d, "ordered", None) else None for d in dtypes]
 
 
 def _columns(name: str, categories: ArrayLike) -> list[list[Level]]:
-    table = np.asarray(categories)
+    # Not as one array of words: 10 would come before 2.
+    is_list = isinstance(categories, (list, tuple))
+    table = np.asarray(categories, dtype=object) if is_list else np.asarray(categories)
     if table.ndim == 1:
         table = table[:, np.newaxis]
     if table.ndim != 2 or table.shape[1] == 0:
@@ -146,7 +164,7 @@ def _cells(name: str, k: int, column: NDArray[Any]) -> list[Level]:
     for i, cell in enumerate(cells):
         if cell is None or (isinstance(cell, float) and np.isnan(cell)):
             raise ValueError(f"{name}: column {k}, row {i}: the level is missing; leave such rows out")
-        if not isinstance(cell, (str, int, np.integer)):
+        if not isinstance(cell, (str, int, np.integer, np.bool_)):
             raise TypeError(f"{name}: column {k}: words or integers wanted, row {i} is of {_kind(cell)}")
         if isinstance(cell, str) != isinstance(cells[0], str):
             raise TypeError(f"{name}: column {k} mixes words and integers, the first in row {i}")

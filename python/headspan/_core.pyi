@@ -611,6 +611,7 @@ def estimate_with_categories(
     relative_error: float,
     codes: NDArray[np.int32],
     category_kernels: list[str],
+    n_levels: list[int],
     query_codes: NDArray[np.int32],
     lambda_: Vector,
     threads: int,
@@ -665,6 +666,7 @@ def smoother_scores(
     bandwidth: Vector,
     codes: NDArray[np.int32],
     category_kernels: list[str],
+    n_levels: list[int],
     lambda_: Vector,
     threads: int,
 ) -> dict[str, Any]: ...
@@ -689,6 +691,7 @@ def select_bandwidth(
     seed: int,
     codes: NDArray[np.int32],
     category_kernels: list[str],
+    n_levels: list[int],
     threads: int,
 ) -> dict[str, Any]: ...
 def part(value: float, standard_error: float | None, estimated: bool) -> Part: ...

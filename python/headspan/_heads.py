@@ -43,7 +43,7 @@ def estimate_heads(
 
     x [n, d], y [n] or [n, value_dim], at [m, d] as in nadaraya_watson. projections: per head [k, d], or None for the
     inputs as they are. bandwidth: one number for all heads, one per head, or per head a list of one or k
-    (for one head, one or k numbers).
+    (for one head, one or k numbers; [[h1, ..., hk]] for k that all heads share).
     noise_variance: s2 of y, one number or [n]; 1 unless given. centred: less the variance of the grand mean,
     1 / sum_i 1/s2_i, which no weights can decorrelate. average: the mean over the queries that have a neighbour in
     every head. leave_one_out: at x, every point without itself. O((m + n) H k) memory.
@@ -81,6 +81,11 @@ def _widths(bandwidth: ArrayLike | Sequence[ArrayLike], n_heads: int) -> list[ND
         each = [_arrays.vector("bandwidth", one) for one in bandwidth]
         return each * n_heads if len(each) == 1 else each
     shared = _arrays.vector("bandwidth", bandwidth)
-    if len(shared) == n_heads and n_heads > 1:
-        return [shared[h : h + 1] for h in range(n_heads)]
-    return [shared] * n_heads
+    if n_heads == 1 or len(shared) == 1:
+        return [shared] * n_heads
+    if len(shared) != n_heads:
+        raise ValueError(
+            f"bandwidth: one number or {n_heads}, one per head, wanted, there are {len(shared)}; [[h1, ..., hk]] gives "
+            "every head the same k"
+        )
+    return [shared[h : h + 1] for h in range(n_heads)]

@@ -77,8 +77,9 @@ def nadaraya_watson(
     levels: aitchison_aitken 1 - l if equal, l / (c - 1) if not, l up to (c - 1) / c; li_racine 1, l; and of ordered
     levels wang_van_ryzin 1 - l, (1 - l) l^r / 2; li_racine_ordered l^r, these with l up to 1. At l = 0 only equal
     levels count; at the largest l the column does not matter, but for wang_van_ryzin.
-    category_kernel: one name for all columns or one for each. category_levels: for each column None (levels in their
-    sorted order) or its levels in order, which matters to ordered ones. lambda_: [c], or one for all; "auto" with
+    category_kernel: one name for all columns or one for each. category_levels: for each column None (its levels
+    sorted, or as an ordered dtype states them) or all its levels in order, those that no row has included, which
+    matters to ordered ones. lambda_: [c], or one for all; "auto" with
     bandwidth "auto": they are chosen together. An unordered level that no row has differs from all of them. Computed in
     float64, exact whatever relative_error; with lambda 0 a query may have no neighbour under any kernel.
     threads: None uses all cores; the result does not depend on it.
@@ -104,7 +105,7 @@ def nadaraya_watson(
     wide = [_arrays.rows("x", one, np.float64) for one in (queries, keys, values)]
     found = _core.estimate_with_categories(
         wide[0], wide[1], wide[2], kernel_name, shape, widths, leave_one_out, nearest_if_none, float(relative_error),
-        levels.codes, levels.kernels, query_codes, lambdas, limit,
+        levels.codes, levels.kernels, levels.counts, query_codes, lambdas, limit,
     )  # fmt: skip
     return replace(estimate_of(found, plain, leave_one_out, widths), lambda_=lambdas)
 

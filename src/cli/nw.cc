@@ -178,8 +178,9 @@ int run_nw(const NwArguments& arguments) {
   const Training training = training_rows(arguments, options, report);
   take_points(arguments, options, training, report);
   choose_bandwidth(training, options, report);
-  report.scores = nw::smoother_scores(training.x, training.y, report.kernel, report.bandwidth,
-                                      training.categories, report.categories.lambda);
+  if (!arguments.no_scores)
+    report.scores = nw::smoother_scores(training.x, training.y, report.kernel, report.bandwidth,
+                                        training.categories, report.categories.lambda);
   estimate_points(arguments, training, report);
   for (const Output& output : outputs)
     write_output(output, [&](std::ostream& out) { write_nw_json(out, report, HEADSPAN_VERSION); });

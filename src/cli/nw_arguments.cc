@@ -54,10 +54,10 @@ void declare_model(CLI::App& command, NwArguments& a) {
       ->type_name("SHAPE")
       ->group(group);
   command
-      .add_option(
-          "--bandwidth", a.bandwidth,
-          "auto, one number for all inputs that are numbers, or one for each between commas [auto: one for "
-          "each]")
+      .add_option("--bandwidth", a.bandwidth,
+                  "auto, one number for all inputs that are numbers, or one for each between commas, inf for "
+                  "one that "
+                  "is not to matter [auto: one for each]")
       ->type_name("H")
       ->group(group);
 }
@@ -97,10 +97,14 @@ void declare_computation(CLI::App& command, NwArguments& a) {
       ->group(group);
   declare_seed(command, a.seed, "Of the starts", group);
   command
-      .add_option("--relative-error", a.relative_error,
-                  "Estimates may lie this share of the spread of the values from the exact ones, which saves "
-                  "time on many rows; scores and the choice of a bandwidth stay exact [0]")
+      .add_option(
+          "--relative-error", a.relative_error,
+          "Estimates may lie this share of the spread of the values from the exact ones, which saves "
+          "time on many rows of few inputs; scores and the choice of a bandwidth stay exact and take the "
+          "square of the rows [0]")
       ->type_name("E")
+      ->group(group);
+  command.add_flag("--no-scores", a.no_scores, "Leave out loo, gcv, aicc and degrees of freedom")
       ->group(group);
   declare_threads(command, a.n_threads, group);
 }
@@ -134,8 +138,9 @@ Vector given_numbers(const std::string& option, const std::string& words, bool m
     double value = 0.0;
     const char* end = word.data() + word.size();
     const auto read = std::from_chars(word.data(), end, value);
-    const bool in_range = value > 0.0 || (may_be_zero && value == 0.0);
-    if (read.ec != std::errc() || read.ptr != end || !in_range || !std::isfinite(value))
+    // An infinite bandwidth leaves a column out, as the choice of bandwidths may.
+    const bool in_range = may_be_zero ? value >= 0.0 && std::isfinite(value) : value > 0.0;
+    if (read.ec != std::errc() || read.ptr != end || !in_range)
       throw UsageError(fmt::format("{} {}: must be auto or {} numbers between commas, e.g. {}", option, words,
                                    may_be_zero ? "non-negative" : "positive",
                                    may_be_zero ? "0.1,0.5" : "0.5,2"));

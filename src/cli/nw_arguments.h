@@ -22,7 +22,7 @@ struct NwArguments {
   int n_starts = 5, n_threads = 0;
   std::uint64_t seed = 0;
   double relative_error = 0.0;
-  bool loo = false, nearest = false, quiet = false;
+  bool no_scores = false, loo = false, nearest = false, quiet = false;
   TableArguments table;
 };
 

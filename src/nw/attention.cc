@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "headspan/numeric/error.h"
@@ -63,14 +64,11 @@ void write_scores(const AttentionPlan<T>& plan, const AttentionOutput<T>& output
   parallel_for(plan.n_batch * plan.n_heads * plan.m, [&](Index i) {
     const Index query = i % plan.m, head = i / plan.m % plan.n_heads, batch = i / plan.m / plan.n_heads;
     T* to = output.scores.at(batch, head, query);
-    const double log_normaliser =
-        stage == ScoreStage::weights ? row_of(plan, batch, head, query).log_normaliser : 0.0;
+    std::optional<AttentionRow> row;
+    if (stage == ScoreStage::weights) row = row_of(plan, batch, head, query);
     for (Index key = 0; key < plan.n; ++key) {
       const double score = score_of(plan, batch, head, query, key, stage);
-      const bool weigh = stage == ScoreStage::weights;
-      const bool hidden = weigh && score == -std::numeric_limits<double>::infinity();
-      to[key * output.scores.stride[3]] =
-          static_cast<T>(hidden ? 0.0 : (weigh ? std::exp(score - log_normaliser) : score));
+      to[key * output.scores.stride[3]] = static_cast<T>(row ? row->weight(score) : score);
     }
   });
 }

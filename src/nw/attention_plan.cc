@@ -235,9 +235,10 @@ AttentionRow row_of(const AttentionPlan<T>& plan, Index batch, Index head, Index
     for (Index j = 0; j < plan.value_dim; ++j)
       row.output[j] += w * double{value[j * plan.input.value.stride[3]]};
   }
-  row.output /= sum + std::exp(sink - top);
-  row.log_normaliser =
-      sink > top ? sink + std::log1p(sum * std::exp(top - sink)) : top + std::log(sum + std::exp(sink - top));
+  row.top = top;
+  row.total = sum + std::exp(sink - top);
+  row.output /= row.total;
+  row.log_normaliser = sink > top ? sink + std::log1p(sum * std::exp(top - sink)) : top + std::log(row.total);
   row.n_eff = sum * sum / squares;
   return row;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // An attention call made ready: shapes checked, keys and values laid out for tiles.
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -61,6 +62,13 @@ double score_of(const AttentionPlan<T>& plan, Index batch, Index head, Index que
 struct AttentionRow {
   Vector output;
   double log_normaliser, n_eff;
+  double top = -std::numeric_limits<double>::infinity();  ///< largest score
+  double total = 1.0;  ///< sum of exp(score - top), that of the sink included
+  /// Of a key with this score. Not exp(score - log_normaliser): scores of a row that a mask lowers by 1e30
+  /// leave no place in that for the logarithm of their number.
+  double weight(double score) const {
+    return score == -std::numeric_limits<double>::infinity() ? 0.0 : std::exp(score - top) / total;
+  }
 };
 template <class T>
 AttentionRow row_of(const AttentionPlan<T>& plan, Index batch, Index head, Index query);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "nw/constants.h"
 
@@ -207,11 +208,16 @@ bool AttentionTile<T>::any_odd_key_visible(Index q) const {
 template <class T>
 bool AttentionTile<T>::needs_definition(Index q) const {
   const auto at = static_cast<std::size_t>(q);
-  // A sink far above every score would overflow the sum that is relative to them, and near the end of the
-  // numbers scores differ by their rounding alone.
-  constexpr double kEnd = double{std::numeric_limits<T>::lowest()} / 4.0;
-  const bool at_end = top_[at] < kEnd && top_[at] > -kInfinity;
-  return odd_[at] || at_end || !(total(q) < 1e30) || any_odd_key_visible(q);
+  // A sink far above every score would overflow the sum that is relative to them, and of scores far below 0,
+  // where a mask lowers all that a query sees, the rounding is felt in the weights.
+  constexpr double kLowest = -static_cast<double>(std::int64_t{1} << (std::numeric_limits<T>::digits - 12));
+  const bool is_low = top_[at] < kLowest && top_[at] > -kInfinity;
+  return odd_[at] || is_low || !(total(q) < 1e30) || any_odd_key_visible(q);
+}
+
+template <class T>
+bool AttentionTile<T>::sees_no_key(Index q) const {
+  return top_[static_cast<std::size_t>(q)] == -kInfinity && !any_odd_key_visible(q);
 }
 
 template <class T>

@@ -37,6 +37,7 @@ class AttentionTile {
   /// sum of weights of query q, sink included, relative to its maximum; 0 where it sees nothing.
   double total(Index q) const;
   bool needs_definition(Index q) const;
+  bool sees_no_key(Index q) const;
   /// Keys that some query of the tile may see by position.
   KeyRange range() const { return range_; }
 

@@ -12,6 +12,9 @@ namespace headspan::nw {
 namespace {
 
 constexpr double kWidest = 100.0, kNarrowest = 0.1, kNarrowestOfTies = 0.6;
+// Places with so many rows each are means of their own, and no accident of rounding; at this bandwidth a
+// gaussian gives the next place 4e-6.
+constexpr double kRowsOfAPlace = 10.0, kNarrowestOfPlaces = 0.2;
 
 double median_gap(Vector column) {
   std::sort(column.begin(), column.end());
@@ -23,8 +26,12 @@ double median_gap(Vector column) {
   return *middle;
 }
 
-/// Share of rows that have an exact copy.
-double share_of_copies(MatrixView x) {
+struct Copies {
+  double share;  ///< of rows that have an exact copy
+  Index places;  ///< distinct rows
+};
+
+Copies copies_of(MatrixView x) {
   std::vector<Index> order(static_cast<std::size_t>(x.rows()));
   std::iota(order.begin(), order.end(), Index{0});
   const auto less = [&](Index a, Index b) {
@@ -32,10 +39,21 @@ double share_of_copies(MatrixView x) {
   };
   std::sort(order.begin(), order.end(), less);
   const auto same = [&](std::size_t a) { return x.row(order[a]) == x.row(order[a + 1]); };
-  Index copies = 0;
-  for (std::size_t i = 0; i < order.size(); ++i)
-    copies += (i > 0 && same(i - 1)) || (i + 1 < order.size() && same(i)) ? 1 : 0;
-  return static_cast<double>(copies) / static_cast<double>(x.rows());
+  Index copies = 0, places = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const bool as_before = i > 0 && same(i - 1);
+    copies += as_before || (i + 1 < order.size() && same(i)) ? 1 : 0;
+    places += as_before ? 0 : 1;
+  }
+  return {static_cast<double>(copies) / static_cast<double>(x.rows()), places};
+}
+
+/// Of a bracket's lower end, in median gaps.
+double narrowest_of(MatrixView x) {
+  const Copies copies = copies_of(x);
+  if (static_cast<double>(x.rows()) >= kRowsOfAPlace * static_cast<double>(copies.places))
+    return kNarrowestOfPlaces;
+  return copies.share >= 0.25 ? kNarrowestOfTies : kNarrowest;
 }
 
 double standard_deviation(VectorView column) {
@@ -72,7 +90,7 @@ std::vector<Bracket> brackets(MatrixView x, KernelFunction function) {
       throw ArgumentError(fmt::format(
           "x: column {} is constant ({}), so no bandwidth of it can be judged; leave the column out", k,
           x(0, k)));
-  const double narrowest = share_of_copies(x) >= 0.25 ? kNarrowestOfTies : kNarrowest;
+  const double narrowest = narrowest_of(x);
   std::vector<Bracket> all;
   for (Index k = 0; k < x.cols(); ++k) {
     // The scores of softmax grow with the values, not with their differences.

@@ -12,13 +12,29 @@
 namespace headspan::nw {
 namespace {
 
-constexpr double kGrain = 0x1p40;  // to the variance of y
+// Rounding of a criterion: of its own size, or of the residuals of a y of variance 1.
+constexpr int kDigits = 40;
+constexpr double kLeastGrain = 0x1p-100;
+
+// To a multiple of a power of two.
+double rounded(double criterion) {
+  const double grain = std::max(std::ldexp(1.0, std::ilogb(std::abs(criterion)) - kDigits), kLeastGrain);
+  return std::nearbyint(criterion / grain) * grain;
+}
 
 Vector standardised(VectorView y, double& unit) {
   const Vector centred = y.array() - y.mean();
   const double deviation = std::sqrt(centred.array().square().mean());
   unit = deviation > 0.0 ? deviation : 1.0;
   return centred / unit;
+}
+
+// Of a fit that all but reproduces the data, GCV is the ratio of two numbers next to 0.
+constexpr double kMostTraceOfGcv = 0.9;
+
+bool has_one_level(const CategoryFactor& factor) {
+  return std::all_of(factor.level.begin(), factor.level.end(),
+                     [&](Index level) { return level == factor.level.front(); });
 }
 
 }  // namespace
@@ -29,7 +45,7 @@ BandwidthObjective::BandwidthObjective(MatrixView x, VectorView y, const Selecti
   data_ = smoother_data(options.kernel, x, Vector::Ones(x.cols()), standardised(y, value_unit_));
   data_.categories = category_factors(categories, x.rows());
   for (std::size_t k = 0; k < data_.categories.size(); ++k)
-    if (data_.categories[k].n_levels < 2)
+    if (has_one_level(data_.categories[k]))
       throw ArgumentError(fmt::format(
           "categories: column {} has one level only, so no lambda of it can be judged; leave the column out",
           k));
@@ -109,6 +125,7 @@ BandwidthObjective::Totals BandwidthObjective::totals_of(const OtherSums& sums) 
 double BandwidthObjective::criterion_of(const Totals& totals) const {
   const double n = static_cast<double>(data_.points.values.size());
   if (criterion_ == Criterion::loo) return totals.loo;
+  if (criterion_ == Criterion::gcv && totals.trace > kMostTraceOfGcv * n) return kInfinity;
   const auto score = criterion_ == Criterion::gcv ? gcv(totals.sigma2, totals.trace, n)
                                                   : aicc(totals.sigma2, totals.trace, n);
   return score.value_or(kInfinity);
@@ -158,7 +175,7 @@ double BandwidthObjective::value(const Vector& theta, Vector* gradient) {
   double criterion = criterion_of(totals);
   // A search by values alone would take rounding for slopes where the criterion is flat, as a compact
   // kernel's is.
-  if (!has_gradient() && criterion < kInfinity) criterion = std::nearbyint(criterion * kGrain) / kGrain;
+  if (!has_gradient() && criterion < kInfinity && criterion != 0.0) criterion = rounded(criterion);
   if (gradient) *gradient = criterion < kInfinity ? gradient_of(sums, totals) : Vector::Zero(theta.size());
   return criterion;
 }

@@ -85,16 +85,24 @@ std::vector<CategoryFactor> category_factors(const Categories& categories, Index
     throw ArgumentError(fmt::format("categories: have {} rows, y has {}", categories.codes.rows(), n));
   if (std::ssize(categories.kernels) != c)
     throw ArgumentError(fmt::format("categories: {} kernels for {} columns", categories.kernels.size(), c));
+  if (!categories.levels.empty() && std::ssize(categories.levels) != c)
+    throw ArgumentError(fmt::format("categories: levels of {} columns for {}", categories.levels.size(), c));
   std::vector<CategoryFactor> factors;
   for (Index k = 0; k < c; ++k) {
     const auto codes = categories.codes.col(k);
     CategoryFactor& factor = factors.emplace_back();
     factor.kernel = categories.kernels[static_cast<std::size_t>(k)];
-    factor.codes.assign(codes.begin(), codes.end());
+    if (!categories.levels.empty()) factor.codes = categories.levels[static_cast<std::size_t>(k)];
+    if (factor.codes.empty()) factor.codes.assign(codes.begin(), codes.end());
     std::sort(factor.codes.begin(), factor.codes.end());
     factor.codes.erase(std::unique(factor.codes.begin(), factor.codes.end()), factor.codes.end());
     factor.n_levels = std::ssize(factor.codes);
-    for (const std::int32_t code : codes) factor.level.push_back(level_of(factor, code));
+    for (const std::int32_t code : codes) {
+      factor.level.push_back(level_of(factor, code));
+      if (factor.level.back() < 0)
+        throw ArgumentError(
+            fmt::format("categories: column {} has code {}, which is none of its levels", k, code));
+    }
   }
   return factors;
 }

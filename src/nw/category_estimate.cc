@@ -43,10 +43,10 @@ std::vector<std::vector<Index>> query_levels(const std::vector<CategoryFactor>& 
     for (Index q = 0; q < m; ++q) {
       ranks.push_back(level_of(factor, codes(q, k)));
       if (ranks.back() < 0 && is_ordered(factor.kernel))
-        throw ArgumentError(
-            fmt::format("categories: column {} of query {} has level {}, which no key has; levels in order "
-                        "are compared by their places among the keys', so leave such queries out",
-                        k, q, codes(q, k)));
+        throw ArgumentError(fmt::format(
+            "categories: column {} of query {} has level {}, which is none of the keys'; "
+            "levels in order are compared by their places, so leave such queries out, or name all levels",
+            k, q, codes(q, k)));
     }
   }
   return levels;

@@ -45,6 +45,11 @@ class CovarianceTask {
     return cross;
   }
 
+  /// After run(): whether every head sees a key from query q of the tile.
+  bool every_head_sees_a_key(Index q) const {
+    return std::none_of(tiles_.begin(), tiles_.end(), [q](const auto& head) { return head->sees_no_key(q); });
+  }
+
  private:
   AttentionTile<T>& tile(Index head) { return *tiles_[static_cast<std::size_t>(head)]; }
 
@@ -107,18 +112,16 @@ class CovarianceTask {
 
   static double normalised(double sum, double total) { return total > 0.0 ? sum / total : 0.0; }
 
-  double weight_of(Index batch, Index head, Index query, Index key, double log_normaliser) const {
-    const double score = score_of(plan_, batch, head, query, key, ScoreStage::weights);
-    return score == kSeesNothing ? 0.0 : std::exp(score - log_normaliser);
+  double weight_of(const AttentionRow& row, Index batch, Index head, Index query, Index key) const {
+    return row.weight(score_of(plan_, batch, head, query, key, ScoreStage::weights));
   }
 
   double by_definition(Index batch, Index a, Index b, Index query) const {
-    const double norm_a = row_of(plan_, batch, a, query).log_normaliser;
-    const double norm_b = row_of(plan_, batch, b, query).log_normaliser;
+    const AttentionRow of_a = row_of(plan_, batch, a, query), of_b = row_of(plan_, batch, b, query);
     double sum = 0.0;
     for (Index key = 0; key < plan_.n; ++key)
-      sum += variance_of(options_.noise_variance, key) * weight_of(batch, a, query, key, norm_a) *
-             weight_of(batch, b, query, key, norm_b);
+      sum += variance_of(options_.noise_variance, key) * weight_of(of_a, batch, a, query, key) *
+             weight_of(of_b, batch, b, query, key);
     return sum;
   }
 
@@ -147,6 +150,23 @@ class CovarianceTask {
   AlignedArray<T> stacked_;
 };
 
+// Over the queries that see a key in every head.
+struct Mean {
+  Vector sum;
+  double count = 0.0;
+};
+
+template <class T>
+Mean mean_of(const CovarianceTask<T>& task, const Matrix& cross) {
+  Mean mean{Vector::Zero(cross.cols()), 0.0};
+  for (Index q = 0; q < cross.rows(); ++q) {
+    if (!task.every_head_sees_a_key(q)) continue;
+    mean.sum += cross.row(q);
+    mean.count += 1.0;
+  }
+  return mean;
+}
+
 }  // namespace
 
 template <class T>
@@ -159,7 +179,7 @@ void attention_covariance(const AttentionInput<T>& input, const CovarianceOption
   if (output.scores) throw ArgumentError("scores: are not computed here; call attention()");
   const Index size = plan.n_heads * plan.n_heads;
   const Index per_batch = (plan.m + kCovarianceTile - 1) / kCovarianceTile;
-  std::vector<Matrix> parts(static_cast<std::size_t>(options.average ? plan.n_batch * per_batch : 0));
+  std::vector<Mean> parts(static_cast<std::size_t>(options.average ? plan.n_batch * per_batch : 0));
   // A run of tiles shares the memory of one task.
   constexpr Index kRun = 8;
   const Index runs = (per_batch + kRun - 1) / kRun;
@@ -170,18 +190,21 @@ void attention_covariance(const AttentionInput<T>& input, const CovarianceOption
       const Index first = tile * kCovarianceTile, m = std::min(kCovarianceTile, plan.m - first);
       const Matrix cross = task.run(batch, first, m, output);
       if (options.average)
-        parts[static_cast<std::size_t>(batch * per_batch + tile)] = cross.colwise().sum();
+        parts[static_cast<std::size_t>(batch * per_batch + tile)] = mean_of(task, cross);
       else
         std::copy_n(cross.data(), m * size, result + (batch * plan.m + first) * size);
     }
   });
   if (!options.average) return;
   for (Index batch = 0; batch < plan.n_batch; ++batch) {
-    Eigen::Map<Eigen::RowVectorXd> mean(result + batch * size, size);
-    mean.setZero();
-    for (Index tile = 0; tile < per_batch; ++tile)
-      mean += parts[static_cast<std::size_t>(batch * per_batch + tile)];
-    mean /= static_cast<double>(plan.m);
+    Mean mean{Vector::Zero(size), 0.0};
+    for (Index tile = 0; tile < per_batch; ++tile) {
+      const Mean& part = parts[static_cast<std::size_t>(batch * per_batch + tile)];
+      mean.sum += part.sum;
+      mean.count += part.count;
+    }
+    // NaN where no query counts.
+    Eigen::Map<Vector>(result + batch * size, size) = mean.sum / mean.count;
   }
 }
 

@@ -18,10 +18,20 @@ namespace {
 constexpr Index kTile = 4 * kGroup;  // queries whose weights in every head stay in the second-level cache
 constexpr Index kBlockKeys = 128;
 
+// Rows less `centre`, projected: differences of rows are all that counts, and an offset would take their
+// digits. Without a projection estimate() does so itself.
 template <class T>
-RowMatrix<T> projected(const Eigen::Ref<const RowMatrix<T>>& rows, const Head& head) {
+RowMatrix<T> projected(const Eigen::Ref<const RowMatrix<T>>& rows, const Head& head, const Vector& centre) {
   if (head.projection.size() == 0) return rows;
-  return (rows.template cast<double>() * head.projection.transpose()).template cast<T>();
+  return ((rows.template cast<double>().rowwise() - centre.transpose()) * head.projection.transpose())
+      .template cast<T>();
+}
+
+// Scores of softmax are products: they have no origin but their own.
+template <class T>
+Vector centre_of(const Eigen::Ref<const RowMatrix<T>>& keys, const Kernel& kernel) {
+  if (kernel.function == KernelFunction::softmax || keys.rows() == 0) return Vector::Zero(keys.cols());
+  return keys.template cast<double>().colwise().mean();
 }
 
 // A head's queries and keys, and what turns its scores into weights that sum to one.
@@ -250,8 +260,9 @@ HeadsEstimate<T> estimate_heads(const Eigen::Ref<const RowMatrix<T>>& queries,
   check_variances(options.noise_variance, keys.rows());
   HeadsEstimate<T> out;
   std::vector<PreparedHead<T>> prepared;
+  const Vector centre = centre_of<T>(keys, options.kernel);
   for (const Head& head : heads) {
-    RowMatrix<T> q = projected<T>(queries, head), k = projected<T>(keys, head);
+    RowMatrix<T> q = projected<T>(queries, head, centre), k = projected<T>(keys, head, centre);
     EstimateOptions one;
     one.kernel = options.kernel;
     one.bandwidth = head.bandwidth;

@@ -82,7 +82,8 @@ Json point_object(const NwReport& report, const std::vector<InputPlace>& inputs,
 
 // All members but the points, which are written one by one: there may be many.
 Json head_object(const NwReport& report, const std::string& version) {
-  const nw::SmootherScores& scores = report.scores;
+  const auto& scores = report.scores;
+  const auto score = [&](auto member) { return scores ? number((*scores).*member) : Json(); };
   Json head = {{"headspan_version", version},
                {"kind", "nw"},
                {"input", input_object(report.input)},
@@ -92,14 +93,14 @@ Json head_object(const NwReport& report, const std::string& version) {
                {"options", options_object(report)},
                {"n", report.n},
                {"bandwidth", numbers(report.bandwidth)},
-               {"loo", number(scores.loo)},
-               {"gcv", number(scores.gcv)},
-               {"aicc", number(scores.aicc)},
-               {"trace", number(scores.trace)},
-               {"trace_wwt", number(scores.trace_wwt)},
-               {"sigma2", number(scores.sigma2)},
-               {"n_loo", report.n - scores.n_isolated},
-               {"n_isolated", scores.n_isolated},
+               {"loo", score(&nw::SmootherScores::loo)},
+               {"gcv", score(&nw::SmootherScores::gcv)},
+               {"aicc", score(&nw::SmootherScores::aicc)},
+               {"trace", score(&nw::SmootherScores::trace)},
+               {"trace_wwt", score(&nw::SmootherScores::trace_wwt)},
+               {"sigma2", score(&nw::SmootherScores::sigma2)},
+               {"n_loo", scores ? Json(report.n - scores->n_isolated) : Json()},
+               {"n_isolated", scores ? Json(scores->n_isolated) : Json()},
                {"selection", selection_object(report)}};
   if (has_categories(report)) {
     head["categories"] = categories_array(report.categories);

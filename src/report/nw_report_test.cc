@@ -61,9 +61,10 @@ NwReport example() {
   report.selection->minima = {{report.bandwidth, {}, 7.25}, {(Vector(2) << 2, 3).finished(), {}, 8}};
   report.selection->n_evaluations = 99;
   report.n = 3;
-  report.scores.loo = 7.0;
-  report.scores.trace = 2.5;
-  report.scores.n_isolated = 1;
+  report.scores = nw::SmootherScores{};
+  report.scores->loo = 7.0;
+  report.scores->trace = 2.5;
+  report.scores->n_isolated = 1;
   report.points = (Matrix(2, 2) << 1, 2, 30, 40).finished();
   report.lines = {2, 4};
   report.estimate = estimate({5.25, kNaN}, {nw::PointStatus::ok, nw::PointStatus::no_neighbour});

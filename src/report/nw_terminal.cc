@@ -111,7 +111,11 @@ void write_selection(std::ostream& out, const NwReport& report, const TerminalSt
 }
 
 void write_scores(std::ostream& out, const NwReport& report, const TerminalStyle& style) {
-  const nw::SmootherScores& scores = report.scores;
+  if (!report.scores) {
+    write_entry(out, "scores", "not computed (--no-scores)", style);
+    return;
+  }
+  const nw::SmootherScores& scores = *report.scores;
   const auto text = [](const std::optional<double>& score) { return score ? value_text(*score) : "-"; };
   write_entry(out, "scores",
               fmt::format("loo {}, gcv {}, aicc {}", text(scores.loo), text(scores.gcv), text(scores.aicc)),

@@ -79,11 +79,13 @@ struct BandwidthSelection {
 /// valley is met: more starts never end higher in tables below 2,048 rows. The bracket is set by the data: up
 /// to 100 times the range of a column, down to a tenth of the median gap between its adjacent distinct
 /// values, or 0.6 of that gap where a quarter of the rows or more repeat another row: below, duplicates
-/// predict each other and cross-validation of rounded data runs to zero (both times the kernel's width beside
-/// a gaussian). A point that no other reaches counts, in loo, as predicted by the mean of the others;
-/// smoother_scores() leaves it out. Results do not depend on the units of the columns or of y. Throws
-/// ArgumentError as smoother_scores() does, for a constant column (one row and all-duplicate rows included),
-/// for n_starts < 1, and where the criterion is undefined at every bandwidth.
+/// predict each other and cross-validation of rounded data runs to zero; or 0.2 of it where every distinct
+/// row stands for ten on average, whose means may be the best estimate there is (all times the kernel's width
+/// beside a gaussian). A point that no other reaches counts, in loo, as predicted by the mean of the others;
+/// smoother_scores() leaves it out. GCV counts as undefined where tr W exceeds 0.9 n: there it is the
+/// ratio of two numbers next to 0, and of noisy tables often least. Results do not depend on the units of the
+/// columns or of y. Throws ArgumentError as smoother_scores() does, for a constant column (one row and
+/// all-duplicate rows included), for n_starts < 1, and where the criterion is undefined at every bandwidth.
 BandwidthSelection select_bandwidth(MatrixView x, VectorView y, const SelectionOptions& options);
 
 }  // namespace headspan::nw

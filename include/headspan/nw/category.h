@@ -39,6 +39,9 @@ double category_value(CategoryKernel kernel, Index distance, Index n_levels, dou
 struct Categories {
   RowMatrix<std::int32_t> codes;        ///< [n, c]
   std::vector<CategoryKernel> kernels;  ///< [c]
+  /// [c], or empty: every code that a column may have, those that no key has included. Of a column without
+  /// any: the codes of the keys.
+  std::vector<std::vector<std::int32_t>> levels = {};
 };
 
 /// smoother_scores() with weights multiplied by the category kernels; `lambda` [c]. `x` may have no column
@@ -63,16 +66,16 @@ struct EstimateCategories {
 /// estimate() with weights multiplied by the category kernels: f(q) = sum_i k(q, x_i) l(q, x_i) v_i over the
 /// same sum without v, l the product of category_value() over the columns of categories. `queries` [m, d],
 /// `keys` [n, d], `values` [n, value_dim]; with d = 0 categories alone count, and no bandwidth does. The
-/// levels of a column are those of the keys. A query's level that no key has differs from every key, of an
-/// unordered column; of an ordered one it has no place, and is refused. With lambda = 0 a query may have no
-/// neighbour under any kernel; nearest_if_none then takes, of the keys whose categories are the most alike,
-/// the nearest. Always exact: relative_error is not used. Weights are relative to a query's largest; at
-/// wang_van_ryzin's lambda = 1 they are the limit from below, and log_normaliser is -inf. Every weight is
-/// exponentiated alone: O(m n) time, about ten times that of numbers only, O((m + n) (d + c)) memory and a
-/// row of n per thread; relative 1e-12 times the condition of the sum, more where every log weight is beyond
-/// -1e4, of which 1e-16 is lost; same bits for any number of threads. Without a column of categories it is
-/// estimate() itself. Throws ArgumentError as estimate() and category_value() do, on sizes that disagree, and
-/// on a level as said, naming column, query and code.
+/// levels of a column are those of the keys unless `levels` names them. A query's level that is none of them
+/// differs from every key, of an unordered column; of an ordered one it has no place, and is refused. With
+/// lambda = 0 a query may have no neighbour under any kernel; nearest_if_none then takes, of the keys whose
+/// categories are the most alike, the nearest. Always exact: relative_error is not used. Weights are relative
+/// to a query's largest; at wang_van_ryzin's lambda = 1 they are the limit from below, and log_normaliser is
+/// -inf. Every weight is exponentiated alone: O(m n) time, about ten times that of numbers only, O((m + n) (d
+/// + c)) memory and a row of n per thread; relative 1e-12 times the condition of the sum, more where every
+/// log weight is beyond -1e4, of which 1e-16 is lost; same bits for any number of threads. Without a column
+/// of categories it is estimate() itself. Throws ArgumentError as estimate() and category_value() do, on
+/// sizes that disagree, and on a level as said, naming column, query and code.
 Estimate<double> estimate(MatrixView queries, MatrixView keys, MatrixView values,
                           const EstimateOptions& options, const EstimateCategories& categories);
 

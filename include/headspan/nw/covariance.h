@@ -12,7 +12,8 @@ struct CovarianceOptions {
   bool centred = false;  ///< subtract the variance of the grand mean, 1 / sum_i 1/s2_i over the visible keys,
                          ///< the part that no weights can decorrelate; NaN where a sink or no visible key
                          ///< leaves weights short of one
-  bool average = false;  ///< one matrix: the mean over the queries of a batch entry
+  bool average = false;  ///< one matrix: the mean over the queries of a batch entry that see a key in every
+                         ///< head; NaN where there is none
 };
 
 /// C_hl(x) = sum_i s2_i w_h,i(x) w_l,i(x) for every query, in the same pass as the output.

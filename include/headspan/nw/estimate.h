@@ -49,8 +49,8 @@ struct Estimate {
 /// f(x) = sum_i k(x, x_i) v_i / sum_i k(x, x_i) at every query, in one pass over the keys and O((m+n) d)
 /// memory. `queries` [m, d], `keys` [n, d], `values` [n, value_dim]; T is float or double. Far from every key
 /// the weights are computed relative to the largest, so that a gaussian, laplace or softmax never gives 0/0.
-/// Throws ArgumentError on sizes that disagree, no key, no dimension, NaN or infinity, or a bandwidth that is
-/// not positive and finite. Zero queries give an empty result. Accuracy: relative 1e-5 (float), 1e-12
+/// Throws ArgumentError on sizes that disagree, no key, no dimension, NaN or infinity in the data, or a
+/// bandwidth that is not positive. Zero queries give an empty result. Accuracy: relative 1e-5 (float), 1e-12
 /// (double) times the condition of the sum; squared distances are expanded only where that keeps it. Same
 /// bits for any number of threads.
 template <class T>

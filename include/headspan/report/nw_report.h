@@ -39,12 +39,12 @@ struct NwReport {
   std::optional<nw::SelectionOptions> selection_options;  ///< empty: the bandwidth was given
   std::optional<nw::BandwidthSelection> selection;        ///< set where selection_options is
   Index n = 0;                                            ///< training rows used
-  Vector bandwidth;         ///< one for all inputs that are numbers or one for each
-  NwCategories categories;  ///< without columns where every input is a number
-  nw::SmootherScores scores;
-  Matrix points;                    ///< [m, inputs that are numbers]
-  std::vector<std::int64_t> lines;  ///< [m], source line of each point
-  nw::Estimate<double> estimate;    ///< at the points
+  Vector bandwidth;                          ///< one for all inputs that are numbers or one for each
+  NwCategories categories;                   ///< without columns where every input is a number
+  std::optional<nw::SmootherScores> scores;  ///< absent: not asked for
+  Matrix points;                             ///< [m, inputs that are numbers]
+  std::vector<std::int64_t> lines;           ///< [m], source line of each point
+  nw::Estimate<double> estimate;             ///< at the points
   /// [m] estimates without the point's own row; empty unless asked for.
   std::optional<nw::Estimate<double>> leave_one_out;
 };
