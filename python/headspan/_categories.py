@@ -141,10 +141,10 @@ def _own_orders(categories: Any, c: int) -> list[Any]:
     columns = [categories]
     if hasattr(categories, "columns") and hasattr(categories, "dtypes"):
         columns = [categories[name] for name in categories.columns]
-    dtypes = [getattr(column, "dtype", None) for column in columns]
+    dtypes: list[Any] = [getattr(column, "dtype", None) for column in columns]
     if len(dtypes) != c:
         return [None] * c
-    return [list(d.categories) if getattr(d, "ordered", None) else None for d in dtypes]
+    return [list(dtype.categories) if getattr(dtype, "ordered", None) else None for dtype in dtypes]
 
 
 def _columns(name: str, categories: ArrayLike) -> list[list[Level]]:
