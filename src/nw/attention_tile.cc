@@ -127,8 +127,8 @@ void AttentionTile<T>::raise(Index q, T block_top, const WeightRows<T>& rows) {
 
 template <class T>
 void AttentionTile<T>::weigh_scores(const WeightRows<T>& rows) {
-  T block_top[kAttentionTile];
-  RowSums<T> sums[kAttentionTile];
+  T block_top[kMostTileQueries];
+  RowSums<T> sums[kMostTileQueries];
   largest_rows(rows, block_top);
   for (Index q = 0; q < rows.m; ++q) raise(q, block_top[q], rows);
   weigh_rows(TileWeight::exp2, shift_.data(), rows, sums);

@@ -71,5 +71,6 @@ extern template class AttentionTile<double>;
 template <class T>
 Index attention_block_keys(Index d, Index n_blocks = 1);
 inline constexpr Index kAttentionTile = 8 * kGroup;
+inline constexpr Index kMostTileQueries = 16 * kGroup;
 
 }  // namespace headspan::nw

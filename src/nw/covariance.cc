@@ -15,16 +15,18 @@
 namespace headspan::nw {
 namespace {
 
-// All heads' weights of this many queries and one block of keys stay in the second-level cache.
-constexpr Index kCovarianceTile = 8 * kGroup;
+// Queries of a tile: all heads' weights of them and of one block of keys stay in the second-level cache, and
+// the more there are the less often keys and values come from beyond it.
+Index covariance_tile(Index n_heads) { return n_heads <= 16 ? kMostTileQueries : kAttentionTile; }
 
 template <class T>
 class CovarianceTask {
  public:
   CovarianceTask(const AttentionPlan<T>& plan, const CovarianceOptions& options)
       : plan_(plan), options_(options), keys_(attention_block_keys<T>(plan.d, 2)) {
+    const Index queries = covariance_tile(plan.n_heads);
     for (Index head = 0; head < plan.n_heads; ++head)
-      tiles_.push_back(std::make_unique<AttentionTile<T>>(plan, kCovarianceTile, keys_));
+      tiles_.push_back(std::make_unique<AttentionTile<T>>(plan, queries, keys_));
     stacked_.resize(2 * plan.n_heads * keys_);
   }
 
@@ -178,16 +180,16 @@ void attention_covariance(const AttentionInput<T>& input, const CovarianceOption
     throw ArgumentError("cap_after_mask: gives hidden keys weight, for which there is no covariance here");
   if (output.scores) throw ArgumentError("scores: are not computed here; call attention()");
   const Index size = plan.n_heads * plan.n_heads;
-  const Index per_batch = (plan.m + kCovarianceTile - 1) / kCovarianceTile;
+  const Index queries = covariance_tile(plan.n_heads), per_batch = (plan.m + queries - 1) / queries;
   std::vector<Mean> parts(static_cast<std::size_t>(options.average ? plan.n_batch * per_batch : 0));
   // A run of tiles shares the memory of one task.
-  constexpr Index kRun = 8;
+  constexpr Index kRun = 2;
   const Index runs = (per_batch + kRun - 1) / kRun;
   parallel_for(plan.n_batch * runs, [&](Index i) {
     CovarianceTask<T> task(plan, options);
     const Index batch = i / runs;
     for (Index tile = i % runs * kRun; tile < std::min(per_batch, (i % runs + 1) * kRun); ++tile) {
-      const Index first = tile * kCovarianceTile, m = std::min(kCovarianceTile, plan.m - first);
+      const Index first = tile * queries, m = std::min(queries, plan.m - first);
       const Matrix cross = task.run(batch, first, m, output);
       if (options.average)
         parts[static_cast<std::size_t>(batch * per_batch + tile)] = mean_of(task, cross);
