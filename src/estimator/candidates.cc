@@ -86,10 +86,16 @@ std::vector<Planned> recipes(Index p, const std::optional<HeadPlan>& plan) {
       stages(learned, 3, 10, 0.3, 8, true),    stages(learned, 3, 12, 0.3, 8, false),
   };
   const std::vector<Recipe> last = {
-      together(principal, simplex, 3, 8, true),  stages(learned, 2, 10, 0.5, 15, false),
-      stages(diagonal, p, 10, 0.3, 15, true),    stages(learned, 6, 10, 0.5, 15, false),
-      together(learned, mean, 3, 4, false, 0.1), together(learned, least_squares, 3, 4, true, 0.1),
-      together(random, simplex, 3, 16, false),   together(principal, least_squares, 2, 8, false),
+      together(principal, simplex, 3, 8, true),
+      stages(learned, 2, 10, 0.5, 15, false),
+      stages(diagonal, p, 10, 0.3, 15, true),
+      stages(learned, 6, 10, 0.5, 15, false),
+      together(learned, mean, 3, 4, false, 0.1),
+      together(learned, least_squares, 3, 4, true, 0.1),
+      together(random, simplex, 3, 16, false),
+      together(principal, least_squares, 2, 8, false),
+      // Where rows are few, and effort is left: bandwidths that hardly left their starts.
+      stages(diagonal, p, 16, 0.3, 4, false),
   };
   std::vector<Planned> out;
   for (const Recipe& recipe : first) out.push_back({recipe, false});
