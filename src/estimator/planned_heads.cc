@@ -23,7 +23,8 @@ double pilot_cost(Index heads, Index m, Index k) {
   return bandwidths * static_cast<double>(heads) * rows * rows * std::max(1.0, static_cast<double>(k) / 8.0);
 }
 
-/// The best pair, then the near-tie of least predicted error. Of `p` inputs; heads that see all of them are one.
+/// The best pair, then the near-tie of least predicted error. Of `p` inputs; heads that see all of them are
+/// one.
 std::vector<plan::Pair> best_pairs(const plan::Allocation& allocation, Index p) {
   std::vector<plan::Pair> out = {allocation.curve[allocation.best].pair};
   const plan::PlanPoint* next = nullptr;
