@@ -153,6 +153,13 @@ def test_the_table_is_for_people(name: str) -> None:
     assert "fresh data sets" in result.out and "+-" in result.out and "nan" not in result.out
 
 
+def test_one_setting_has_no_trend() -> None:
+    result = command.run("simulate", "colony", "--exploration", 0.5, "--replicates", 4, "--n-steps", 5)
+    assert "none of rho: the dial has one setting" in result.out
+    facts = command.simulate("colony", "--exploration", 0.5, "--replicates", 4, "--n-steps", 5)
+    assert (facts["trend"]["change_standard_error"], facts["trend"]["direction"]) == (None, "undecided")
+
+
 TROUBLE: dict[str, tuple[list[object], str]] = {
     "no experiment": ([], "simulate: is followed by one of heads, forest, colony"),
     "unknown experiment": (["bees"], "simulate: 'bees' is none of heads, forest, colony"),

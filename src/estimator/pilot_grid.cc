@@ -68,9 +68,10 @@ class DrawnPair {
     return out;
   }
 
-  /// More draws would add nothing.
+  /// More draws would add nothing. The first few can agree by chance.
   bool is_settled(Index most) const {
     if (one_says_all_ || n_draws() >= most) return true;
+    if (n_draws() <= kFirstDraws) return false;
     const MeasuredPair now = measured();
     return now.standard_error && *now.standard_error <= kKnownWell * now.loo;
   }
@@ -88,8 +89,23 @@ std::size_t least_of(const std::vector<MeasuredPair>& pairs) {
   return static_cast<std::size_t>(best - pairs.begin());
 }
 
-double error_between(const MeasuredPair& a, const MeasuredPair& b) {
-  return std::hypot(a.standard_error.value_or(0.0), b.standard_error.value_or(0.0));
+/// Relative variance of one draw, mean over the pairs: of three draws, a pair's own is often far too small.
+double spread_of(const std::vector<MeasuredPair>& pairs) {
+  double sum = 0.0, count = 0.0;
+  for (const MeasuredPair& pair : pairs)
+    if (pair.n_draws > 1) {
+      const double relative = *pair.standard_error / pair.loo;
+      sum += relative * relative * static_cast<double>(pair.n_draws);
+      count += 1.0;
+    }
+  return count > 0.0 ? sum / count : 0.0;
+}
+
+/// Standard error of a pair's error, no smaller than the spread over all pairs makes it.
+double careful_error(const MeasuredPair& pair, double spread) {
+  if (pair.standard_error == 0.0) return 0.0;
+  return std::max(pair.standard_error.value_or(0.0),
+                  pair.loo * std::sqrt(spread / static_cast<double>(pair.n_draws)));
 }
 
 GridCheck facts_of(const std::vector<DrawnPair>& drawn, const PilotPlan& plan, const GridOptions& options) {
@@ -113,9 +129,11 @@ GridCheck facts_of(const std::vector<DrawnPair>& drawn, const PilotPlan& plan, c
 std::vector<std::size_t> unsettled(const std::vector<DrawnPair>& drawn, const GridCheck& now) {
   std::vector<std::size_t> out;
   const MeasuredPair& best = now.pairs[now.best];
+  const double spread = spread_of(now.pairs), error_of_best = careful_error(best, spread);
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     const MeasuredPair& pair = now.pairs[i];
-    const bool contends = i == now.planned || pair.loo - best.loo <= kContending * error_between(pair, best);
+    const double error = std::hypot(careful_error(pair, spread), error_of_best);
+    const bool contends = i == now.planned || pair.loo - best.loo <= kContending * error;
     if (contends && !drawn[i].is_settled(now.options.n_draws)) out.push_back(i);
   }
   return out;

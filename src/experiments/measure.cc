@@ -152,6 +152,7 @@ void predict_falling(const std::vector<LawRow*>& rows) {
 }
 
 Trend trend_between(const Part& smallest, const Part& greatest) {
+  if (&smallest == &greatest) return {};  // one row: a change without an error, which is none
   const double change = greatest.value - smallest.value;
   const double error =
       std::hypot(smallest.standard_error.value_or(0.0), greatest.standard_error.value_or(0.0));

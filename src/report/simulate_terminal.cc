@@ -64,11 +64,12 @@ void write_rows(std::ostream& out, const std::string& dial, const std::vector<Ro
 }
 
 std::string trend_text(const experiments::Trend& trend, const char* what) {
+  if (!trend.change.standard_error) return fmt::format("none of {}: the dial has one setting", what);
   const char* direction = trend.direction < 0   ? "falls"
                           : trend.direction > 0 ? "rises"
                                                 : "does not change beyond three standard errors";
   return fmt::format("{} {} along the dial: {:+.4g} +- {:.2g}", what, direction, trend.change.value,
-                     trend.change.standard_error.value_or(0.0));
+                     *trend.change.standard_error);
 }
 
 std::string replicates_text(Index n_replicates, std::uint64_t seed) {
@@ -199,7 +200,7 @@ struct Terminal {
         style);
     write_entry(out, "trend", trend_text(facts.trend, "rho"), style);
     write_entry(out, "trend",
-                trend_text(facts.estimate_trend, "the correlation of estimates, unvisited sites as zero,"),
+                trend_text(facts.estimate_trend, "the correlation of estimates, unvisited sites as zero"),
                 style);
   }
 };
