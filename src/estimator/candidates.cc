@@ -119,13 +119,14 @@ std::vector<Candidate> candidates_for(Index n, Index p, const std::optional<Head
                                       const AutoOptions& options) {
   const Index n_choosing = std::min(n, options.select_rows);
   std::vector<Candidate> out;
-  for (auto [recipe, planned] : recipes(p, plan)) {
+  for (const Planned& listed : recipes(p, plan)) {
+    Recipe recipe = listed.recipe;
     if (recipe.sharpen && n > options.select_rows) continue;
     recipe.head_dim = std::min(recipe.head_dim, p);
     const auto known = std::find_if(out.begin(), out.end(),
                                     [&](const Candidate& other) { return same(recipe, other.recipe, p); });
     if (known != out.end()) {
-      known->planned = known->planned || planned;
+      known->planned = known->planned || listed.planned;
       continue;
     }
     double one = cost_of_one(recipe, n_choosing, p, options);
@@ -136,8 +137,10 @@ std::vector<Candidate> candidates_for(Index n, Index p, const std::optional<Head
     double chains = 1.0;
     if (recipe.heads == HeadKind::learned && recipe.combiner == Combiner::sum && n <= options.select_rows)
       chains = std::clamp(std::floor(kShareOfEffort * options.effort / one), 1.0, kMostChains);
-    out.push_back(
-        {.recipe = recipe, .n_chains = static_cast<Index>(chains), .cost = chains * one, .planned = planned});
+    out.push_back({.recipe = recipe,
+                   .n_chains = static_cast<Index>(chains),
+                   .cost = chains * one,
+                   .planned = listed.planned});
   }
   return out;
 }
