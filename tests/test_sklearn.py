@@ -421,3 +421,39 @@ def interrupt() -> None:
 
 def test_the_names_are_listed() -> None:
     assert {"MultiHeadNWClassifier", "MultiHeadNWRegressor"} <= set(dir(headspan))
+
+
+@pytest.mark.parametrize("power", [-1000, -600, 600, 1000])
+def test_units_of_any_size_change_nothing(power: int) -> None:
+    x, y = make_friedman1(60, random_state=0, noise=0.5)
+    unit = 2.0**power
+    here = MultiHeadNWRegressor(**LIGHT, n_folds=3, random_state=0).fit(x, y)
+    there = MultiHeadNWRegressor(**LIGHT, n_folds=3, random_state=0).fit(x * unit, y * unit)
+    value, deviation = here.predict(x[:9], return_std=True)
+    far_value, far_deviation = there.predict(x[:9] * unit, return_std=True)
+    np.testing.assert_array_equal(far_value / unit, value)
+    np.testing.assert_array_equal(far_deviation / unit, deviation)
+    assert deviation.min() > 0
+
+
+def test_beyond_double_is_said() -> None:
+    x, y = make_friedman1(30, random_state=0)
+    with pytest.raises(ValueError, match=r"x: column 0: its values lie further apart than double can say"):
+        MultiHeadNWRegressor(**LIGHT, n_folds=0).fit((x - 0.5) * 1.7e308 * 2, y)
+    model = MultiHeadNWRegressor(**LIGHT, n_folds=0).fit(x * 0.01, y)
+    with pytest.raises(ValueError, match="column 3 is so far from the rows of the fit"):
+        model.predict(np.eye(1, 10, 3) * 1.7e308)
+
+
+def test_variances_of_weighted_rows_far_apart_are_numbers() -> None:
+    random = np.random.default_rng(2)
+    x = random.normal(size=(100, 2))
+    y = x[:, 0] + 0.3 * random.normal(size=100)
+    model = MultiHeadNWRegressor("diagonal", n_heads=8, n_folds=3).fit(x, y, sample_weight=random.integers(1, 4, 100))
+    assert np.isfinite(model.predict_variance(x).fit).all()
+
+
+def test_one_row_says_nothing_of_deviations() -> None:
+    model = MultiHeadNWRegressor(**LIGHT, n_folds=0).fit([[1.0]], [2.0])
+    value, deviation = model.predict([[3.0]], return_std=True)
+    assert value[0] == 2.0 and deviation[0] == np.inf

@@ -1,5 +1,7 @@
 #include "headspan/estimator/deviation.h"
 
+#include <limits>
+
 #include "estimator/standardise.h"
 
 namespace headspan::estimator {
@@ -17,6 +19,9 @@ Vector rows_unseen(const Model& model) {
 
 Vector predictive_deviation(const Model& model, MatrixView x) {
   const Matrix at = standardised(model, x);
+  // One row leaves no residual to judge by.
+  if (model.frequency.sum() <= 1.0)
+    return Vector::Constant(x.rows(), std::numeric_limits<double>::infinity());
   const Vector& residual = model.folds.empty() ? model.loo_residual : model.fold_residual;
   Vector sum = Vector::Constant(x.rows(), model.frequency.dot(residual.cwiseAbs2()));
   if (!model.folds.empty()) {

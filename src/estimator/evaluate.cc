@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "estimator/folds.h"
+#include "estimator/standardise.h"
 #include "headspan/estimator/intervals.h"
 #include "headspan/estimator/predict.h"
 #include "headspan/estimator/table_fit.h"
@@ -30,9 +31,8 @@ Vector weights_of(const TargetRows& rows) {
 
 double weighted_mean(const Vector& values, const Vector& weight) { return weight.dot(values) / weight.sum(); }
 
-double weighted_variance(const Vector& values, const Vector& weight) {
-  const double mean = weighted_mean(values, weight);
-  return weighted_mean((values.array() - mean).square().matrix(), weight);
+double weighted_deviation_of(const Vector& values, const Vector& weight) {
+  return root_mean_square((values.array() - weighted_mean(values, weight)).matrix(), weight);
 }
 
 ScoreFacts score(const TableModel& model, const table::Table& table, const TargetRows& rows, double interval,
@@ -41,15 +41,14 @@ ScoreFacts score(const TableModel& model, const table::Table& table, const Targe
   const Vector weight = weights_of(rows);
   const Vector error = rows.target - predict(model.model, x).value;
   const Intervals intervals = predict_intervals(model.model, x, interval);
-  const double squared = weighted_mean(error.cwiseAbs2(), weight);
   const Vector inside =
       ((rows.target.array() >= intervals.lower.array()) && (rows.target.array() <= intervals.upper.array()))
           .cast<double>();
   ScoreFacts facts;
-  facts.rmse = std::sqrt(squared);
+  facts.rmse = root_mean_square(error, weight);
   facts.relative_rmse = facts.rmse / deviation;
   facts.mae = weighted_mean(error.cwiseAbs(), weight);
-  facts.r2 = 1.0 - squared / weighted_variance(rows.target, weight);
+  facts.r2 = 1.0 - std::pow(facts.rmse / weighted_deviation_of(rows.target, weight), 2);
   facts.coverage = weighted_mean(inside, weight);
   facts.width = weighted_mean(intervals.upper - intervals.lower, weight);
   return facts;
@@ -81,7 +80,7 @@ EvaluationFacts evaluate(const table::Table& table, const TargetRows& rows, cons
   const Index n = rows.target.size();
   check(n, evaluation);
   const std::vector<Index> fold_of_row = folds(n, evaluation.n_folds, evaluation.seed ^ kEvaluationSeed);
-  const double deviation = std::sqrt(weighted_variance(rows.target, weights_of(rows)));
+  const double deviation = weighted_deviation_of(rows.target, weights_of(rows));
   EvaluationFacts facts;
   facts.n_rows = n;
   facts.interval = evaluation.interval;

@@ -1,10 +1,14 @@
 #include "estimator/prepare.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string>
 
 #include "estimator/standardise.h"
+#include "headspan/numeric/error.h"
 
 namespace headspan::estimator {
 namespace {
@@ -14,7 +18,13 @@ double weighted_mean(VectorView values, VectorView frequency) {
 }
 
 double weighted_deviation(VectorView values, VectorView frequency, double mean) {
-  return std::sqrt(frequency.dot((values.array() - mean).square().matrix()) / frequency.sum());
+  return root_mean_square((values.array() - mean).matrix(), frequency);
+}
+
+void check_spread(double spread, const std::string& what) {
+  if (!std::isfinite(spread))
+    throw ArgumentError(what +
+                        ": its values lie further apart than double can say; divide them by a constant");
 }
 
 void standardise_inputs(const Matrix& x, Model& model) {
@@ -25,6 +35,7 @@ void standardise_inputs(const Matrix& x, Model& model) {
     model.input_center[j] = weighted_mean(x.col(j), model.frequency);
     if (!(x.col(j).minCoeff() < x.col(j).maxCoeff())) continue;
     model.input_scale[j] = weighted_deviation(x.col(j), model.frequency, model.input_center[j]);
+    check_spread(model.input_scale[j], fmt::format("x: column {}", j));
     // Values so close that their spread is lost in rounding cannot be told apart.
     if (model.input_scale[j] > 0.0) model.inputs.push_back(j);
   }
@@ -35,6 +46,7 @@ void standardise_target(const Vector& y, Model& model) {
   const bool constant = !(y.minCoeff() < y.maxCoeff());
   model.target_center = constant ? y[0] : weighted_mean(y, model.frequency);
   const double spread = constant ? 0.0 : weighted_deviation(y, model.frequency, model.target_center);
+  check_spread(spread, "y");
   model.target_scale = spread > 0.0 ? spread : 1.0;
   model.target = (y.array() - model.target_center) / model.target_scale;
 }

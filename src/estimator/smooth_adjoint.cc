@@ -36,12 +36,17 @@ class WeightTiles {
         log_weight.array() -= 0.5 * (keys_.row(c).segment(first_key, count).array() - at_(query, c)).square();
       weights.row(i) = (log_weight.array() - log_normaliser_[query]).exp();
       if (left_out_ && query >= first_key && query < first_key + count)
-        weights(i, query - first_key) =
-            std::max(0.0, frequency_[query] - 1.0) * std::exp(-log_normaliser_[query]);
+        weights(i, query - first_key) = own_copies(query);
     }
   }
 
  private:
+  /// Far from all other rows the normaliser alone would leave double.
+  double own_copies(Index query) const {
+    const double others = frequency_[query] - 1.0;
+    return others > 0.0 ? std::exp(std::log(others) - log_normaliser_[query]) : 0.0;
+  }
+
   Matrix at_, keys_;  // [m, k], [k, n]
   Vector frequency_, log_frequency_, log_normaliser_;
   bool left_out_;

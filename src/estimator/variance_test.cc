@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "estimator/multi_head.h"
+#include "estimator/smooth_adjoint.h"
 #include "estimator/table_fixture.h"
 #include "headspan/estimator/fit.h"
 #include "headspan/estimator/predict.h"
@@ -267,6 +268,20 @@ TEST(Variance, DoesNotDependOnThreadsOrBlocks) {
   EXPECT_EQ(one.noise, two.noise);
   const PredictionVariance alone = prediction_variance(model, table.x.topRows(1), Noise::local);
   EXPECT_NEAR(alone.fit[0] / one.fit[0], 1.0, 1e-12);
+}
+
+TEST(Variance, ARowFarFromAllOthersLeansOnTheNearest) {
+  const Matrix x = (Matrix(3, 1) << 0, 1, 100).finished();
+  const Vector frequency = (Vector(3) << 1, 2, 1).finished();
+  const SmoothedRows rows{x, frequency};
+  const Matrix projection = Matrix::Constant(1, 1, 10.0), values = (Matrix(3, 1) << 3, 5, 8).finished();
+  const Smoothed left_out = smooth_left_out(rows, projection, values, {.n_eff = false});
+  const Matrix weights =
+      smooth_left_out_adjoint(rows, projection, left_out.log_normaliser, Matrix::Identity(3, 3));
+  EXPECT_NEAR(weights(0, 1), 1.0, 1e-12);
+  EXPECT_NEAR(weights(1, 1), 1.0, 1e-12);
+  EXPECT_NEAR(weights(2, 1), 1.0, 1e-9);
+  EXPECT_NEAR((weights * values - left_out.value).norm(), 0.0, 1e-8);
 }
 
 TEST(Variance, OfAMeanIsTheNoiseOverTheRows) {
