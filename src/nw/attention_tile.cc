@@ -38,6 +38,8 @@ void AttentionTile<T>::start(Index batch, Index head, Index first, Index m) {
   const auto count = static_cast<std::size_t>(m);
   top_.assign(count, -kInfinity);
   shift_.assign(count, T(0));
+  block_top_.resize(count);
+  row_sums_.resize(count);
   sum_.assign(count, 0.0);
   squares_.assign(count, 0.0);
   rescale_.assign(count, 1.0);
@@ -127,16 +129,14 @@ void AttentionTile<T>::raise(Index q, T block_top, const WeightRows<T>& rows) {
 
 template <class T>
 void AttentionTile<T>::weigh_scores(const WeightRows<T>& rows) {
-  T block_top[kMostTileQueries];
-  RowSums<T> sums[kMostTileQueries];
-  largest_rows(rows, block_top);
-  for (Index q = 0; q < rows.m; ++q) raise(q, block_top[q], rows);
-  weigh_rows(TileWeight::exp2, shift_.data(), rows, sums);
+  largest_rows(rows, block_top_.data());
+  for (Index q = 0; q < rows.m; ++q) raise(q, block_top_[static_cast<std::size_t>(q)], rows);
+  weigh_rows(TileWeight::exp2, shift_.data(), rows, row_sums_.data());
   for (Index q = 0; q < rows.m; ++q) {
     const auto at = static_cast<std::size_t>(q);
     const double factor = rescale_[at];
-    sum_[at] = sum_[at] * factor + static_cast<double>(sums[q].sum);
-    squares_[at] = squares_[at] * factor * factor + static_cast<double>(sums[q].sum_of_squares);
+    sum_[at] = sum_[at] * factor + static_cast<double>(row_sums_[at].sum);
+    squares_[at] = squares_[at] * factor * factor + static_cast<double>(row_sums_[at].sum_of_squares);
   }
 }
 

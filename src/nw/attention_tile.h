@@ -56,7 +56,9 @@ class AttentionTile {
   AlignedArray<T> rows_, queries_, scores_, values_;
   std::vector<double> value_sums_;  // of what was handed over, [m][value_columns]
   std::vector<KeyRange> ranges_;
-  std::vector<T> shift_;  // top_, or 0 where it is still -inf
+  std::vector<T> shift_;              // top_, or 0 where it is still -inf
+  std::vector<T> block_top_;          // largest scores of a block
+  std::vector<RowSums<T>> row_sums_;  // and sums of its weights
   std::vector<double> top_, sum_, squares_, rescale_;
   std::vector<bool> odd_;
   Index since_hand_over_ = 0;

@@ -87,7 +87,8 @@ class CovarianceTile {
         options_(options),
         n_heads_(static_cast<Index>(heads.size())),
         weights_(n_heads_ * kTile * kBlockKeys),
-        scaled_(n_heads_ * kBlockKeys) {
+        scaled_(n_heads_ * kBlockKeys),
+        row_sums_(static_cast<std::size_t>(kTile)) {
     std::fill_n(weights_.data(), weights_.size(), T(0));
     for (const PreparedHead<T>& head : heads) queries_.emplace_back(round_up(kTile, kGroup) * head.scoring.d);
   }
@@ -116,9 +117,8 @@ class CovarianceTile {
     score_tile(scoring.how, ScoreTile<T>{queries_[static_cast<std::size_t>(h)].data(), scoring.key_block(key),
                                          scoring.bias.data() + key, scoring.scale.data(), m, n, scoring.d,
                                          rows, kBlockKeys});
-    RowSums<T> sums[kTile];
     weigh_rows(scoring.weight, head(h).shift.data() + first,
-               {rows, kBlockKeys, m, round_up(n, 2 * kPanel<T>)}, sums);
+               {rows, kBlockKeys, m, round_up(n, 2 * kPanel<T>)}, row_sums_.data());
     for (Index q = 0; q < m; ++q) {
       T* row = rows + q * kBlockKeys;
       const auto at = static_cast<std::size_t>(first + q);
@@ -205,6 +205,7 @@ class CovarianceTile {
   const HeadsOptions& options_;
   Index n_heads_;
   AlignedArray<T> weights_, scaled_, gathered_;
+  std::vector<RowSums<T>> row_sums_;
   std::vector<AlignedArray<T>> queries_;
 };
 

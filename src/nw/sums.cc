@@ -12,7 +12,6 @@ namespace {
 // All sizes here depend on the data alone, and with them every sum's order.
 constexpr Index kNarrowTile = 32 * kGroup;  // queries that share a block of keys while it is in cache
 constexpr Index kWideTile = 8 * kGroup;     // queries whose weights of a block stay in cache
-constexpr Index kMostQueries = std::max(kWideTile, KeyTree::kLeaf);  // whose weights are stored
 constexpr Index kMostBlockKeys = 512;
 constexpr Index kBlockBytes = 16 << 10;          // of keys, half the smallest first-level cache
 constexpr Index kSpanKeys = Index{1} << 16;      // keys of one task; their sums are added in order
@@ -138,18 +137,20 @@ void for_each_block(const Scoring<T>& scoring, const Task& task, const Body& bod
 
 // Weighs the scores of a tile in place and adds up weights and squares.
 template <class T>
-void weigh_tile(const NarrowBlock<T>& block, const std::vector<T>& shift, Accumulator<T>& sums) {
+void weigh_tile(const NarrowBlock<T>& block, const std::vector<T>& shift, std::vector<RowSums<T>>& rows,
+                Accumulator<T>& sums) {
   const Index n = round_up(block.tile.n, 2 * kPanel<T>);
   for (Index q = 0; q < block.tile.m; ++q) {
     const Index own = block.first_own_key + q;
     if (own >= 0 && own < block.tile.n)
       block.tile.scores[q * block.tile.stride + own] = -std::numeric_limits<T>::infinity();
   }
-  RowSums<T> rows[kMostQueries];
-  weigh_rows(block.weight, shift.data(), {block.tile.scores, block.tile.stride, block.tile.m, n}, rows);
+  weigh_rows(block.weight, shift.data(), {block.tile.scores, block.tile.stride, block.tile.m, n},
+             rows.data());
   for (Index q = 0; q < block.tile.m; ++q) {
-    sums.row(q)[0] += static_cast<double>(rows[q].sum);
-    sums.row(q)[1] += static_cast<double>(rows[q].sum_of_squares);
+    const RowSums<T>& row = rows[static_cast<std::size_t>(q)];
+    sums.row(q)[0] += static_cast<double>(row.sum);
+    sums.row(q)[1] += static_cast<double>(row.sum_of_squares);
   }
 }
 
@@ -189,6 +190,7 @@ class TileSums {
         scores_((work.values.narrow ? kGroup : round_up(task.m, kGroup)) * kMostBlockKeys),
         sums_(task, work.values.columns),
         values_(work.values.narrow ? 0 : task.m, work.values.columns),
+        row_sums_(static_cast<std::size_t>(work.values.narrow ? 0 : task.m)),
         block_(narrow_block_of(work.scoring, queries_.data(), task.m, scores_.data())) {
     std::fill_n(scores_.data(), scores_.size(), T(0));
     block_.shift = shift_.data();
@@ -207,7 +209,7 @@ class TileSums {
       return;
     }
     score_tile(block_.score, block_.tile);
-    weigh_tile(block_, shift_, sums_);
+    weigh_tile(block_, shift_, row_sums_, sums_);
     values_.add(block_, work_.values, key);
     since_ += n;
     if (since_ < kKeysPerPartialSum) return;
@@ -235,6 +237,7 @@ class TileSums {
   AlignedArray<T> scores_;
   Accumulator<T> sums_;
   ValueAccumulator<T> values_;
+  std::vector<RowSums<T>> row_sums_;
   NarrowBlock<T> block_;
   Index since_ = 0;
 };
@@ -398,16 +401,15 @@ namespace {
 // Weights of a tile of queries and a block of keys as a product over the dimensions.
 template <class T>
 void weigh_product(const std::vector<Scoring<T>>& dimensions, const Task& task, Index key, Index n,
-                   T* weights, T* factor) {
+                   T* weights, T* factor, std::vector<RowSums<T>>& sums) {
   const Index size = round_up(task.m, kGroup) * kMostBlockKeys;
   std::fill_n(weights, size, T(1));
   for (const Scoring<T>& one : dimensions) {
     const AlignedArray<T> queries = packed_queries(one, task);
     score_tile(one.how, ScoreTile<T>{queries.data(), one.key_block(key), one.bias.data() + key,
                                      one.scale.data(), task.m, n, Index{1}, factor, kMostBlockKeys});
-    RowSums<T> sums[kWideTile];
     weigh_rows(one.weight, one.shift.data() + task.first_query,
-               {factor, kMostBlockKeys, task.m, round_up(n, 2 * kPanel<T>)}, sums);
+               {factor, kMostBlockKeys, task.m, round_up(n, 2 * kPanel<T>)}, sums.data());
     for (Index q = 0; q < task.m; ++q)
       for (Index i = 0; i < n; ++i) weights[q * kMostBlockKeys + i] *= factor[q * kMostBlockKeys + i];
   }
@@ -418,6 +420,7 @@ std::vector<double> product_sums(const std::vector<Scoring<T>>& dimensions, cons
                                  const Task& task, bool own_key_out) {
   const Index size = round_up(task.m, kGroup) * kMostBlockKeys;
   AlignedArray<T> weights(size), factor(size);
+  std::vector<RowSums<T>> factor_sums(static_cast<std::size_t>(task.m));
   Accumulator<T> sums(task, values.columns);
   ValueAccumulator<T> weighted(task.m, values.columns);
   NarrowBlock<T> block{};
@@ -425,7 +428,7 @@ std::vector<double> product_sums(const std::vector<Scoring<T>>& dimensions, cons
   block.tile.stride = kMostBlockKeys;
   for (Index key = task.first_key; key < task.last_key; key += kMostBlockKeys) {
     block.tile.n = std::min(kMostBlockKeys, task.last_key - key);
-    weigh_product(dimensions, task, key, block.tile.n, weights.data(), factor.data());
+    weigh_product(dimensions, task, key, block.tile.n, weights.data(), factor.data(), factor_sums);
     for (Index q = 0; q < task.m; ++q) {
       T* row = weights.data() + q * kMostBlockKeys;
       const Index own = own_key_out ? task.first_query + q - key : Index{-1};
