@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,14 +14,15 @@ namespace {
 
 // A run's width in bandwidths.
 constexpr double kWidth = 0.5;
+constexpr Index kSortedAtOnce = Index{1} << 16;
 
 // exp(-(s-t)^2/2) = exp(-s^2/2) sum_k s^k (exp(-t^2/2) t^k / k!), with s and t the distances of query and key
 // from the run's middle in bandwidths. Cut after `terms` the rest is at most |st|^terms/terms! e^(2|st|) of
 // the weight.
 class LineTransform {
  public:
-  LineTransform(VectorView keys, const std::vector<Index>& order, MatrixView values, double bandwidth,
-                double share)
+  // `keys` rise, and `values` go with them.
+  LineTransform(VectorView keys, MatrixView values, double bandwidth, double share)
       : bandwidth_(bandwidth), columns_(1 + values.cols()), n_(keys.size()), share_(share) {
     // Where n keys at that distance weigh less than the share of one key on top of the query.
     reach_ = std::sqrt(2.0 * std::log(static_cast<double>(n_) / share_)) + 1.0;
@@ -29,7 +31,7 @@ class LineTransform {
     for (terms_ = 0; rest > share_ && terms_ < kMostTerms; ++terms_)
       rest *= largest / static_cast<double>(terms_ + 1);
     terms_ = std::max<Index>(terms_, 1);
-    cut_into_runs(keys, order, values);
+    cut_into_runs(keys, values);
   }
 
   // Adds to sums[0] the weights and to sums[1...] the weighted values; false where the query is too far.
@@ -58,20 +60,24 @@ class LineTransform {
 
   double middle(Index run) const { return middles_[static_cast<std::size_t>(run)]; }
 
-  void cut_into_runs(VectorView keys, const std::vector<Index>& order, MatrixView values) {
-    for (std::size_t first = 0; first < order.size();) {
-      std::size_t last = first;
-      const double start = keys[order[first]];
-      while (last < order.size() && keys[order[last]] - start <= kWidth * bandwidth_) ++last;
-      middles_.push_back(0.5 * (start + keys[order[last - 1]]));
-      moments_.resize(moments_.size() + static_cast<std::size_t>(columns_ * terms_), 0.0);
-      for (; first < last; ++first)
-        add_key((keys[order[first]] - middles_.back()) / bandwidth_, order[first], values);
-    }
+  void cut_into_runs(VectorView keys, MatrixView values) {
+    std::vector<Index> starts;
+    for (Index i = 0; i < n_; ++i)
+      if (starts.empty() || keys[i] - keys[starts.back()] > kWidth * bandwidth_) starts.push_back(i);
+    starts.push_back(n_);
+    const std::size_t n_runs = starts.size() - 1;
+    middles_.resize(n_runs);
+    moments_.resize(n_runs * static_cast<std::size_t>(columns_ * terms_), 0.0);
+    parallel_for(static_cast<Index>(n_runs), [&](Index run) {
+      const Index first = starts[static_cast<std::size_t>(run)],
+                  last = starts[static_cast<std::size_t>(run) + 1];
+      const double middle = middles_[static_cast<std::size_t>(run)] = 0.5 * (keys[first] + keys[last - 1]);
+      double* moments = moments_.data() + run * columns_ * terms_;
+      for (Index i = first; i < last; ++i) add_key((keys[i] - middle) / bandwidth_, i, values, moments);
+    });
   }
 
-  void add_key(double t, Index row, MatrixView values) {
-    double* moments = moments_.data() + moments_.size() - static_cast<std::size_t>(columns_ * terms_);
+  void add_key(double t, Index row, MatrixView values, double* moments) const {
     double power = std::exp(-0.5 * t * t);
     for (Index k = 0; k < terms_; ++k, power *= t / static_cast<double>(k)) {
       moments[k] += power;
@@ -135,10 +141,9 @@ class Interpolant {
 class LineSums {
  public:
   LineSums(VectorView keys, MatrixView values, double bandwidth, double relative_error)
-      : order_(rising(keys)),
-        plain_(keys, order_, values, bandwidth, relative_error / kMargin),
+      : plain_(keys, values, bandwidth, relative_error / kMargin),
         // The square of a gaussian is one of a bandwidth narrower by the root of 2.
-        squared_(keys, order_, Matrix(keys.size(), 0), bandwidth / std::sqrt(2.0), relative_error / kMargin) {
+        squared_(keys, Matrix(keys.size(), 0), bandwidth / std::sqrt(2.0), relative_error / kMargin) {
     // Interpolating exp(-s^2/2) over a width of 1/2 errs by at most 2.2 (1/8)^p / sqrt(p!) exp(-s^2/4);
     // squares see a width larger by the root of 2.
     const double reach = plain_.reach() + kWidth;
@@ -158,61 +163,72 @@ class LineSums {
     return true;
   }
 
-  // Queries of one cell, in rising order.
+  // Queries [first, last) of a cell. write(i, sums) of each that is not too far.
   template <class Write>
-  void cell(VectorView queries, const Index* rows, Index count, const Write& write) const {
+  void cell(VectorView queries, Index first, Index last, const Write& write) const {
     std::vector<double> sums(static_cast<std::size_t>(columns()));
-    if (count > 2 * n_points_ && queries[rows[0]] < queries[rows[count - 1]]) {
-      Interpolant between(queries[rows[0]], queries[rows[count - 1]], n_points_, columns());
+    if (last - first > 2 * n_points_ && queries[first] < queries[last - 1]) {
+      Interpolant between(queries[first], queries[last - 1], n_points_, columns());
       bool reached = true;
       for (Index j = 0; j < n_points_ && reached; ++j) reached = direct(between.point(j), between.values(j));
       if (reached) {
-        for (Index i = 0; i < count; ++i) {
-          between.at(queries[rows[i]], sums.data());
-          write(rows[i], sums.data());
+        for (Index i = first; i < last; ++i) {
+          between.at(queries[i], sums.data());
+          write(i, sums.data());
         }
         return;
       }
     }
-    for (Index i = 0; i < count; ++i)
-      if (direct(queries[rows[i]], sums.data())) write(rows[i], sums.data());
+    for (Index i = first; i < last; ++i)
+      if (direct(queries[i], sums.data())) write(i, sums.data());
   }
 
  private:
   // What a share left out at the points may grow to between them: the interpolation's own factor, times how
   // much the sum of weights can vary within a cell.
   static constexpr double kMargin = 500.0;
-  std::vector<Index> order_;
   LineTransform plain_, squared_;
   Index n_points_ = 0;
 };
 
 }  // namespace
 
-std::vector<Index> rising(VectorView points) {
-  std::vector<std::pair<double, Index>> keyed(static_cast<std::size_t>(points.size()));
-  for (Index i = 0; i < points.size(); ++i) keyed[static_cast<std::size_t>(i)] = {points[i], i};
-  std::sort(keyed.begin(), keyed.end());
-  std::vector<Index> order(keyed.size());
-  for (std::size_t i = 0; i < keyed.size(); ++i) order[i] = keyed[i].second;
-  return order;
+RisingPoints rising(VectorView points) {
+  using Keyed = std::pair<double, Index>;
+  const Index n = points.size();
+  std::vector<Keyed> keyed(static_cast<std::size_t>(n));
+  const auto at = [&](Index i) { return keyed.begin() + std::min(i, n); };
+  parallel_for((n + kSortedAtOnce - 1) / kSortedAtOnce, [&](Index part) {
+    const Index first = part * kSortedAtOnce;
+    for (Index i = first; i < std::min(n, first + kSortedAtOnce); ++i)
+      keyed[static_cast<std::size_t>(i)] = {points[i], i};
+    std::sort(at(first), at(first + kSortedAtOnce));
+  });
+  for (Index width = kSortedAtOnce; width < n; width *= 2)
+    parallel_for((n + 2 * width - 1) / (2 * width), [&](Index pair) {
+      const Index first = pair * 2 * width;
+      std::inplace_merge(at(first), at(first + width), at(first + 2 * width));
+    });
+  RisingPoints out{Vector(n), std::vector<Index>(keyed.size())};
+  for (Index i = 0; i < n; ++i)
+    std::tie(out.points[i], out.order[static_cast<std::size_t>(i)]) = keyed[static_cast<std::size_t>(i)];
+  return out;
 }
 
 Sums sum_on_line(VectorView queries, VectorView keys, MatrixView values, double bandwidth,
                  double relative_error) {
-  const LineSums line(keys, values, bandwidth, relative_error);
+  const RisingPoints sorted_keys = rising(keys), sorted = rising(queries);
+  const LineSums line(sorted_keys.points, values(sorted_keys.order, Eigen::all), bandwidth, relative_error);
   const Index m = queries.size();
-  const std::vector<Index> order = rising(queries);
   std::vector<Index> cells{0};
   for (Index i = 0; i < m; ++i)
-    if (queries[order[static_cast<std::size_t>(i)]] - queries[order[static_cast<std::size_t>(cells.back())]] >
-        kWidth * bandwidth)
-      cells.push_back(i);
+    if (sorted.points[i] - sorted.points[cells.back()] > kWidth * bandwidth) cells.push_back(i);
   cells.push_back(m);
   Sums sums{Vector::Zero(m), Vector::Zero(m), Matrix::Zero(m, values.cols())};
   parallel_for(static_cast<Index>(cells.size()) - 1, [&](Index i) {
     const Index first = cells[static_cast<std::size_t>(i)], last = cells[static_cast<std::size_t>(i) + 1];
-    line.cell(queries, order.data() + first, last - first, [&](Index q, const double* row) {
+    line.cell(sorted.points, first, last, [&](Index at, const double* row) {
+      const Index q = sorted.order[static_cast<std::size_t>(at)];
       sums.weight[q] = row[0];
       sums.squares[q] = row[1];
       for (Index c = 0; c < values.cols(); ++c) sums.values(q, c) = row[2 + c];

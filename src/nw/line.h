@@ -25,7 +25,11 @@ Sums sum_on_line(VectorView queries, VectorView keys, MatrixView values, double 
 Sums sum_on_line_compact(KernelFunction function, VectorView queries, VectorView keys, MatrixView values,
                          double bandwidth, double relative_error);
 
-/// Positions in rising order of the points, equal ones by position.
-std::vector<Index> rising(VectorView points);
+/// Points in rising order, and their positions before; equal ones by position.
+struct RisingPoints {
+  Vector points;
+  std::vector<Index> order;
+};
+RisingPoints rising(VectorView points);
 
 }  // namespace headspan::nw

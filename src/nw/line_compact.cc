@@ -238,23 +238,22 @@ Rounding CompactLine::add_range(double query, double side, std::size_t from, std
 
 Sums sum_on_line_compact(KernelFunction function, VectorView queries, VectorView keys, MatrixView values,
                          double bandwidth, double relative_error) {
-  const std::vector<Index> key_order = rising(keys), order = rising(queries);
-  const Vector sorted_keys = keys(key_order);
+  const RisingPoints sorted_keys = rising(keys), sorted = rising(queries);
   // Relative to the middle of each, so that errors are shares of the values' spread.
   const Eigen::RowVectorXd middle = 0.5 * (values.colwise().minCoeff() + values.colwise().maxCoeff());
-  const Matrix sorted_values = values(key_order, Eigen::all).rowwise() - middle;
-  const CompactLine line(function, sorted_keys, sorted_values, bandwidth);
+  const Matrix sorted_values = values(sorted_keys.order, Eigen::all).rowwise() - middle;
+  const CompactLine line(function, sorted_keys.points, sorted_values, bandwidth);
   const Index m = queries.size(), columns = values.cols();
   Sums sums{Vector::Zero(m), Vector::Zero(m), Matrix::Zero(m, columns)};
-  const std::size_t n_queries = order.size(),
+  const std::size_t n_queries = sorted.order.size(),
                     n_tasks = (n_queries + kLineQueriesPerTask - 1) / kLineQueriesPerTask;
   parallel_for(static_cast<Index>(n_tasks), [&](Index task) {
     PartialBlocks partial(line);
     Vector row(2 + columns);
     const std::size_t first = static_cast<std::size_t>(task) * kLineQueriesPerTask;
     for (std::size_t i = first; i < std::min(n_queries, first + kLineQueriesPerTask); ++i) {
-      const Index q = order[i];
-      line.sums_at(queries[q], relative_error, partial, row.data());
+      const Index q = sorted.order[i];
+      line.sums_at(sorted.points[static_cast<Index>(i)], relative_error, partial, row.data());
       sums.weight[q] = row[0];
       sums.squares[q] = row[1];
       sums.values.row(q) = row.tail(columns).transpose() + row[0] * middle;
