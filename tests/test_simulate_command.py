@@ -118,6 +118,14 @@ def test_correlation_of_trees_falls_with_the_dial() -> None:
     assert np.all(np.diff([row["rho_predicted"] for row in by_dial]) <= 0)
 
 
+def test_trees_on_all_rows_that_try_every_input_are_one_tree() -> None:
+    same = ["forest", "--mtry", 5, "--n-inputs", 5, "--n-trees", 8, "--n-points", 20, "--replicates", 20]
+    drawn, whole = command.simulate(*same), command.simulate(*same, "--no-bootstrap")
+    # Splits that are equally good may differ.
+    assert whole["rows"][0]["rho"] == pytest.approx(1, abs=0.005)
+    assert drawn["rows"][0]["rho"] < 0.8
+
+
 @pytest.mark.parametrize(("sites", "steps"), [(20, 20), (50, 50)])
 def test_correlation_of_scouts_falls_with_exploration_on_hard_tasks(sites: int, steps: int) -> None:
     document = simulated("colony", "--n-sites", sites, "--n-steps", steps)

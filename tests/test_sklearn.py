@@ -420,7 +420,8 @@ def interrupt() -> None:
 
 
 def test_the_names_are_listed() -> None:
-    assert {"MultiHeadNWClassifier", "MultiHeadNWRegressor"} <= set(dir(headspan))
+    estimators = {"MultiHeadNWClassifier", "MultiHeadNWRegressor"}
+    assert set(dir(headspan)) == {*headspan.__all__, *estimators}
 
 
 @pytest.mark.parametrize("power", [-1000, -600, 600, 1000])

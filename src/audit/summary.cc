@@ -104,8 +104,7 @@ std::string diversity_sentence(const AuditReport& report, const SummaryFacts& su
                             : "no different from random heads overall";
   return fmt::format(
       "By {} the heads are {} (mean HDI {:.3f}, random {:.3f}; layers of {} below random: {}, above: {}, "
-      "within two "
-      "standard deviations: {}).",
+      "within two standard deviations: {}).",
       name, verdict, summary.mean_hdi.at(name), summary.mean_baseline.at(name), total, count.less, count.more,
       count.like);
 }

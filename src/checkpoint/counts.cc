@@ -80,8 +80,7 @@ Sourced query_heads(const CountRules& rules, const LayerShapes& shapes) {
     throw LayerTrouble(
         LayerTrouble::Kind::unknown,
         fmt::format("the number of heads is not known: {}, and {} fixes only n_heads * head_dim = {}; state "
-                    "--heads (and "
-                    "--kv-heads or --head-dim where D / heads is not the head dimension){}",
+                    "--heads (and --kv-heads or --head-dim where D / heads is not the head dimension){}",
                     rules.has_config ? "the configuration states no head count and its class has no default"
                                      : "there is no configuration",
                     shapes.query_text, shapes.query_rows,

@@ -70,8 +70,7 @@ void declare_computation(CLI::App& command, DecomposeArguments& a) {
   command
       .add_option("--greatest-norm2", a.greatest_norm2,
                   "Bound on the sum of squares of the simplex and monotone weights: 1/G asks for at least G "
-                  "effective "
-                  "members [none]")
+                  "effective members [none]")
       ->type_name("C")
       ->group(group);
   declare_seed(command, a.seed, "Of the resamples and folds", group);

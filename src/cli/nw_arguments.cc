@@ -56,8 +56,7 @@ void declare_model(CLI::App& command, NwArguments& a) {
   command
       .add_option("--bandwidth", a.bandwidth,
                   "auto, one number for all inputs that are numbers, or one for each between commas, inf for "
-                  "one that "
-                  "is not to matter [auto: one for each]")
+                  "one that is not to matter [auto: one for each]")
       ->type_name("H")
       ->group(group);
 }

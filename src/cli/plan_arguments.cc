@@ -32,8 +32,7 @@ void declare_pairs(CLI::App& command, PlanArguments& a) {
   command.add_option("--budget", a.budget, "Total dimension of all heads, n_heads x head_dim")
       ->type_name("D")
       ->group(group);
-  command.add_flag("--exact", a.exact, "The whole budget, not at most it; a prime one leaves two pairs")
-      ->group(group);
+  command.add_flag("--exact", a.exact, "Pairs that spend the whole budget only")->group(group);
   command.add_option("--multiple-of", a.multiple_of, "head_dim in multiples of it [1]")
       ->type_name("M")
       ->group(group);

@@ -45,8 +45,7 @@ void declare(CLI::App& command, HeadsArguments& a) {
   const char* group = "Design";
   option(command, "--design", a.design,
          "angles: equal principal angles over pure noise; latents: heads that see k latents through noise of "
-         "their "
-         "own; additive: a sum of functions, each seen by one head [angles]",
+         "their own; additive: a sum of functions, each seen by one head [angles]",
          "DESIGN", group);
   numbers(command, "--degrees", a.degrees, "angles: the dial [0,15,30,45,60,75,90]", group);
   numbers(command, "--head-dims", a.head_dims, "latents: the dial [1,2,3,4,5,6,8,10]", group);
@@ -76,7 +75,10 @@ void declare(CLI::App& command, experiments::ForestOptions& o) {
   option(command, "--n-inputs", o.n_inputs, "p, of which five matter [50]", "P", group);
   option(command, "--n-trees", o.n_trees, "Trees of a forest [20]", "M", group);
   option(command, "--least-leaf", o.least_leaf, "Rows of a leaf, at least [5]", "N", group);
-  command.add_flag("!--no-bootstrap", o.bootstrap, "Every tree grows on all rows")->group(group);
+  command
+      .add_flag_callback(
+          "--no-bootstrap", [&o] { o.bootstrap = false; }, "Every tree grows on all rows")
+      ->group(group);
   const char* data = "Data";
   option(command, "--n", o.n, "Rows of a training set [200]", "N", data);
   option(command, "--noise", o.noise_variance, "Variance of the noise [1]", "S2", data);

@@ -94,8 +94,7 @@ Vector solve(const Differences& of, bool& singular) {
   if (factor.remainder() > kConcave)
     throw ArgumentError(
         "M: must be positive semi-definite between weightings of sum one, and curves downwards there; shrink "
-        "it, or "
-        "give raw second moments");
+        "it, or give raw second moments");
   singular = factor.rank < of.right.size();
   return scale.asDiagonal() * factor.solve(scale.asDiagonal() * of.right);
 }

@@ -12,7 +12,6 @@
 #include "estimator/multi_head.h"
 #include "estimator/planned_heads.h"
 #include "estimator/prepare.h"
-#include "estimator/standardise.h"
 #include "headspan/estimator/combine.h"
 #include "headspan/numeric/error.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string_view>
 
-#include "estimator/standardise.h"
+#include "estimator/spread.h"
 
 namespace headspan::estimator {
 namespace {
@@ -78,7 +78,7 @@ Line line_through_ends(const Pairs& pairs) {
 double deviation(const std::vector<double>& values) {
   const auto n = static_cast<Index>(values.size());
   const Eigen::Map<const Vector> v(values.data(), n);
-  return root_mean_square((v.array() - v.mean()).matrix(), Vector::Ones(n));
+  return weighted_deviation(v, Vector::Ones(n));
 }
 
 bool same_missing(const std::vector<double>& a, const std::vector<double>& b) {

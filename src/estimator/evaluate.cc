@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "estimator/folds.h"
-#include "estimator/standardise.h"
+#include "estimator/spread.h"
 #include "headspan/estimator/intervals.h"
 #include "headspan/estimator/predict.h"
 #include "headspan/estimator/table_fit.h"
@@ -29,12 +29,6 @@ Vector weights_of(const TargetRows& rows) {
   return rows.weight.size() > 0 ? rows.weight : Vector(Vector::Ones(rows.target.size()));
 }
 
-double weighted_mean(const Vector& values, const Vector& weight) { return weight.dot(values) / weight.sum(); }
-
-double weighted_deviation_of(const Vector& values, const Vector& weight) {
-  return root_mean_square((values.array() - weighted_mean(values, weight)).matrix(), weight);
-}
-
 ScoreFacts score(const TableModel& model, const table::Table& table, const TargetRows& rows, double interval,
                  double deviation) {
   const Matrix x = encode(model.encoding, table, rows.rows).x;
@@ -48,7 +42,7 @@ ScoreFacts score(const TableModel& model, const table::Table& table, const Targe
   facts.rmse = root_mean_square(error, weight);
   facts.relative_rmse = facts.rmse / deviation;
   facts.mae = weighted_mean(error.cwiseAbs(), weight);
-  facts.r2 = 1.0 - std::pow(facts.rmse / weighted_deviation_of(rows.target, weight), 2);
+  facts.r2 = 1.0 - std::pow(facts.rmse / weighted_deviation(rows.target, weight), 2);
   facts.coverage = weighted_mean(inside, weight);
   facts.width = weighted_mean(intervals.upper - intervals.lower, weight);
   return facts;
@@ -80,7 +74,7 @@ EvaluationFacts evaluate(const table::Table& table, const TargetRows& rows, cons
   const Index n = rows.target.size();
   check(n, evaluation);
   const std::vector<Index> fold_of_row = folds(n, evaluation.n_folds, evaluation.seed ^ kEvaluationSeed);
-  const double deviation = weighted_deviation_of(rows.target, weights_of(rows));
+  const double deviation = weighted_deviation(rows.target, weights_of(rows));
   EvaluationFacts facts;
   facts.n_rows = n;
   facts.interval = evaluation.interval;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "estimator/multi_head.h"
 #include "estimator/standardise.h"
@@ -37,16 +36,6 @@ void add_head(const FittedHead& head, double share, const Smoothed& smoothed, Su
 }
 
 }  // namespace
-
-double root_mean_square(VectorView values, VectorView frequency) {
-  if (!values.allFinite()) return std::numeric_limits<double>::infinity();
-  const double largest = values.size() > 0 ? values.cwiseAbs().maxCoeff() : 0.0;
-  if (!(largest > 0.0)) return 0.0;
-  // A power of two: scaling by it rounds nothing.
-  const int size = std::ilogb(largest);
-  const Vector scaled = values.unaryExpr([size](double value) { return std::ldexp(value, -size); });
-  return std::ldexp(std::sqrt(frequency.dot(scaled.cwiseAbs2()) / frequency.sum()), size);
-}
 
 Matrix standardised(const Model& model, MatrixView x) {
   if (x.cols() != model.input_center.size())

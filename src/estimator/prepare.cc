@@ -7,19 +7,12 @@
 #include <numeric>
 #include <string>
 
+#include "estimator/spread.h"
 #include "estimator/standardise.h"
 #include "headspan/numeric/error.h"
 
 namespace headspan::estimator {
 namespace {
-
-double weighted_mean(VectorView values, VectorView frequency) {
-  return frequency.dot(values) / frequency.sum();
-}
-
-double weighted_deviation(VectorView values, VectorView frequency, double mean) {
-  return root_mean_square((values.array() - mean).matrix(), frequency);
-}
 
 void check_spread(double spread, const std::string& what) {
   if (!std::isfinite(spread))
@@ -34,7 +27,7 @@ void standardise_inputs(const Matrix& x, Model& model) {
   for (Index j = 0; j < p; ++j) {
     model.input_center[j] = weighted_mean(x.col(j), model.frequency);
     if (!(x.col(j).minCoeff() < x.col(j).maxCoeff())) continue;
-    model.input_scale[j] = weighted_deviation(x.col(j), model.frequency, model.input_center[j]);
+    model.input_scale[j] = weighted_deviation(x.col(j), model.frequency);
     check_spread(model.input_scale[j], fmt::format("x: column {}", j));
     // Values so close that their spread is lost in rounding cannot be told apart.
     if (model.input_scale[j] > 0.0) model.inputs.push_back(j);
@@ -45,7 +38,7 @@ void standardise_inputs(const Matrix& x, Model& model) {
 void standardise_target(const Vector& y, Model& model) {
   const bool constant = !(y.minCoeff() < y.maxCoeff());
   model.target_center = constant ? y[0] : weighted_mean(y, model.frequency);
-  const double spread = constant ? 0.0 : weighted_deviation(y, model.frequency, model.target_center);
+  const double spread = constant ? 0.0 : weighted_deviation(y, model.frequency);
   check_spread(spread, "y");
   model.target_scale = spread > 0.0 ? spread : 1.0;
   model.target = (y.array() - model.target_center) / model.target_scale;

@@ -5,10 +5,6 @@
 
 namespace headspan::estimator {
 
-/// sqrt(sum_i c_i v_i^2 / sum_i c_i), whatever the size of v: no square leaves double. 0 of no values; +inf
-/// of values that are not finite.
-double root_mean_square(VectorView values, VectorView frequency);
-
 /// Rows in standard units. Throws ArgumentError on another number of columns, NaN or infinity.
 Matrix standardised(const Model& model, MatrixView x);
 

@@ -123,8 +123,7 @@ TargetWeights::TargetWeights(const Model& model) : model_(model) {
       if (estimate.recipe.sharpen && !std::isfinite(head.sharpness))
         throw ArgumentError(
             "model: its file is of an older format, which did not keep how sharp its heads are; variances "
-            "need "
-            "that, so fit again");
+            "need that, so fit again");
     if (!trend_ && std::isfinite(estimate.ridge))
       trend_ = std::make_unique<RidgeRows>(model.keys, model.frequency);
     estimates_.emplace_back(model, estimate, trend_.get());

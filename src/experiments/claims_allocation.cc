@@ -49,8 +49,7 @@ Claim closed_form_claim() {
   };
   return {"allocation",
           "the best head dimension of a budget D, for exponential bias and orthogonal heads, is (W(a e^(L + "
-          "a))/a "
-          "- 1)/lambda with L = log(g A0 n D / s2)",
+          "a))/a - 1)/lambda with L = log(g A0 n D / s2)",
           ClaimKind::closed_form,
           "L = log(g A0 n / s2), the budget forgotten",
           formula,
@@ -157,8 +156,7 @@ Claim polynomial_bias() {
   return {
       "regime-polynomial-bias",
       "for polynomial bias k^-s at one bandwidth, k rises by 1/(lambda + lambda/(1 + lambda k) + (s+1)/k) "
-      "per "
-      "unit of log n, which tends to 1/lambda",
+      "per unit of log n, which tends to 1/lambda",
       ClaimKind::closed_form,
       "the law of exponential bias of rate s",
       [](const Vector& at) { return 1.0 / (at[1] + at[1] / (1.0 + at[1] * at[2]) + (at[0] + 1.0) / at[2]); },

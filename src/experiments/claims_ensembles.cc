@@ -160,8 +160,7 @@ Claim colony_dial() {
 Claim colony_reversal() {
   return {"colony-reversal",
           "not so: the correlation of scouts' estimates falls with exploration on every task. On an easy "
-          "one, 5 sites "
-          "and 100 steps, it rises",
+          "one, 5 sites and 100 steps, it rises",
           ClaimKind::counterexample,
           "it falls",
           rises,

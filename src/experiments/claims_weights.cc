@@ -109,8 +109,7 @@ Claim structure_wins() {
   const auto optimal = [](const Vector& at) { return (1.0 - 1.0 / at[0]) / (1.0 - std::pow(at[0], -at[1])); };
   return {"structure-wins",
           "structure wins where variance changes along the order: with variances r^(h-1) the geometric law "
-          "reaches "
-          "the least risk, (1 - 1/r) / (1 - r^-H)",
+          "reaches the least risk, (1 - 1/r) / (1 - r^-H)",
           ClaimKind::closed_form,
           "the risk of equal weights",
           optimal,
