@@ -102,6 +102,20 @@ double heads_of(const plan::PairRules& rules, Index head_dim) {
       std::max<Index>(1, rules.budget / head_dim / rules.n_kv_heads * rules.n_kv_heads));
 }
 
+std::size_t cell_of(const PilotDimension& dimension, double bandwidth) {
+  const auto& cells = dimension.cells;
+  const auto found = std::find_if(cells.begin(), cells.end(),
+                                  [&](const PilotCell& cell) { return cell.bandwidth == bandwidth; });
+  return static_cast<std::size_t>(found - cells.begin());
+}
+
+/// Of the i-th head dimension at one of its cells, with as many heads as the budget buys.
+Terms terms_of_plan(const Pilot& pilot, const Table& table, std::size_t i, std::size_t cell,
+                    const plan::PairRules& rules, double n) {
+  const Index head_dim = pilot.dimensions[i].head_dim;
+  return terms_of(table[i][cell], pilot, n, ensemble_of(pilot, head_dim, heads_of(rules, head_dim)));
+}
+
 /// A law and the cells it was read off.
 struct Reading {
   plan::LawOptions law;
@@ -194,11 +208,9 @@ Vector projection_errors(const Pilot& pilot, const PilotPlan& plan) {
   for (Index pair = 0; pair < out.size(); ++pair) {
     const plan::Pair& at = curve[static_cast<std::size_t>(pair)].pair;
     while (pilot.dimensions[i].head_dim < at.head_dim) ++i;
-    const auto& cells = pilot.dimensions[i].cells;
-    const auto chosen = std::find_if(cells.begin(), cells.end(), [&](const PilotCell& cell) {
-      return cell.bandwidth == plan.estimates[i].bandwidth;
-    });
-    out[pair] = projection_error(chosen->moments, pilot.dimensions[i].per_basis,
+    const PilotDimension& dimension = pilot.dimensions[i];
+    const PilotCell& cell = dimension.cells[cell_of(dimension, plan.estimates[i].bandwidth)];
+    out[pair] = projection_error(cell.moments, dimension.per_basis,
                                  ensemble_of(pilot, at.head_dim, static_cast<double>(at.n_heads)));
   }
   return out;
@@ -241,12 +253,10 @@ PilotPlan point_plan(const Pilot& pilot, const Table& table, const plan::PairRul
   const double floor = pilot.noise / n;
   for (std::size_t i = 0; i < table.size(); ++i) {
     const PilotCell& cell = pilot.dimensions[i].cells[reading.cells[i]];
-    const Index head_dim = pilot.dimensions[i].head_dim;
-    const Terms terms = terms_of(table[i][reading.cells[i]], pilot, n,
-                                 ensemble_of(pilot, head_dim, heads_of(rules, head_dim)));
+    const Terms terms = terms_of_plan(pilot, table, i, reading.cells[i], rules, n);
     const auto part = [](double value) { return ensemble::Part{value, ensemble::Origin::estimated, {}}; };
-    out.estimates.push_back({head_dim, cell.bandwidth, part(terms.shared_bias), part(terms.own_bias),
-                             part(terms.variance), part(terms.rho(floor))});
+    out.estimates.push_back({pilot.dimensions[i].head_dim, cell.bandwidth, part(terms.shared_bias),
+                             part(terms.own_bias), part(terms.variance), part(terms.rho(floor))});
   }
   const double bandwidth = out.bandwidth[out.allocation.best];
   out.log_growth = {growth_slope(pilot, table, bandwidth), ensemble::Origin::estimated, {}};
@@ -262,13 +272,8 @@ Vector quantities(const Pilot& pilot, const Table& table, const plan::PairRules&
   best = again.allocation.best;
   std::vector<double> values;
   for (std::size_t i = 0; i < table.size(); ++i) {
-    const auto& cells = pilot.dimensions[i].cells;
-    const auto chosen = std::find_if(cells.begin(), cells.end(), [&](const PilotCell& cell) {
-      return cell.bandwidth == plan.estimates[i].bandwidth;
-    });
-    const Index head_dim = pilot.dimensions[i].head_dim;
-    const Terms terms = terms_of(table[i][static_cast<std::size_t>(chosen - cells.begin())], pilot, plan.n,
-                                 ensemble_of(pilot, head_dim, heads_of(rules, head_dim)));
+    const std::size_t cell = cell_of(pilot.dimensions[i], plan.estimates[i].bandwidth);
+    const Terms terms = terms_of_plan(pilot, table, i, cell, rules, plan.n);
     values.insert(values.end(),
                   {terms.shared_bias, terms.own_bias, terms.variance, terms.rho(pilot.noise / plan.n)});
   }
