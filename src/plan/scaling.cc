@@ -165,7 +165,8 @@ Slope fit_slope(double from, double to, Index n_points,
   for (Index i = 0; i < n_points; ++i)
     std::tie(x[i], y[i]) = point(std::exp(std::log(from) + step * static_cast<double>(i)));
   const Vector centred = x.array() - x.mean();
-  slope.value = centred.dot(y) / centred.squaredNorm();
+  // Of differences, so that what is constant has no slope at all.
+  slope.value = centred.dot((y.array() - y[0]).matrix()) / centred.squaredNorm();
   return slope;
 }
 

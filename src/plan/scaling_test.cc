@@ -101,6 +101,10 @@ TEST(Scaling, PublishedSlopesAndTheirLimits) {
   EXPECT_LT(found.head_dim_on_log_n.n_beyond_range, found.head_dim_on_log_n.n_points);
 }
 
+TEST(Scaling, WhatABudgetHoldsFastHasNoSlope) {
+  EXPECT_EQ(scaling(ErrorLaw(published(1e5)), 7).head_dim_on_log_n.value, 0.0);
+}
+
 TEST(Scaling, RegimesChangeTheLaw) {
   LawOptions options = published(1e5);
   const auto found = [&] { return scaling(ErrorLaw(options), 512); };
