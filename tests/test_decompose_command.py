@@ -192,16 +192,20 @@ def test_cross_validation_with_a_fold_for_every_point(tmp_path: Path) -> None:
     assert document["weights"]["uniform"]["risk_cv"] == pytest.approx(document["mse"], rel=1e-12)
 
 
-def test_replicates_of_a_point_stay_in_one_fold(tmp_path: Path) -> None:
-    predictions, truth = ensemble(4, 3, 12)
+def test_whole_training_sets_are_left_out(tmp_path: Path) -> None:
+    predictions, truth = ensemble(5, 3, 12)
     path = repeated(tmp_path / "p.csv", predictions, truth)
-    document = command.decompose(path, "--truth", "y", "--replicate", "run", "--point", "id", "--folds", 12)
+    asked = [path, "--truth", "y", "--replicate", "run", "--point", "id"]
+    document = command.decompose(*asked, "--folds", 12)
+    assert document["n_folds"] == 5
     errors = predictions - truth
     expected = 0.0
-    for i in range(12):
-        others = np.delete(errors, i, axis=2)
+    for r in range(5):
+        others = np.delete(errors, r, axis=0)
         a = ensembles.optimal(np.einsum("rhi,rli->hl", others, others))
-        expected += float(((a @ errors[:, :, i].T) ** 2).mean()) / 12
+        expected += float(((a @ errors[r]) ** 2).mean()) / 5
+    text = " ".join(command.run("decompose", *asked).out.split())
+    assert "left out: 5 folds of training sets" in text and "the 5 training sets stay as they are" in text
     assert document["weights"]["optimal"]["risk_cv"] == pytest.approx(expected, rel=1e-9)
 
 
@@ -278,7 +282,7 @@ def test_more_members_than_points(tmp_path: Path, check_decompose_schema: Check)
     check_decompose_schema(document)
     optimal = document["weights"]["optimal"]
     assert optimal["status"] == "singular" and abs(optimal["risk"]) < 1e-12 and optimal["risk_cv"] > 0.01
-    assert "more members than points" in " ".join(command.run("decompose", path, "--truth", "y").out.split())
+    assert "are more than the points" in " ".join(command.run("decompose", path, "--truth", "y").out.split())
 
 
 def test_constant_truth(tmp_path: Path, check_decompose_schema: Check) -> None:
@@ -315,6 +319,21 @@ def test_a_column_that_is_no_prediction_is_doubted(tmp_path: Path) -> None:
         out = " ".join(command.run("decompose", path, "--truth", "y").out.split())
         assert "is id a prediction?" in out and words in out
         assert command.decompose(path, "--truth", "y", "--members", "a,b")["doubtful_members"] == []
+
+
+def test_numbers_of_training_sets_are_doubted(tmp_path: Path, check_decompose_schema: Check) -> None:
+    predictions, truth = ensemble(6, 2, 5)
+    columns = {
+        "set": np.repeat(np.arange(6), 5),
+        "a": predictions[:, 0].ravel(),
+        "b": predictions[:, 1].ravel(),
+        "y": np.tile(truth, 6),
+    }
+    path = write(tmp_path / "p.csv", columns)
+    document = command.decompose(path, "--truth", "y")
+    check_decompose_schema(document)
+    assert document["doubtful_members"] == [{"member": "set", "reason": "groups"}]
+    assert "(--replicate)" in command.run("decompose", path, "--truth", "y").out
 
 
 def test_one_point(tmp_path: Path, check_decompose_schema: Check) -> None:
@@ -425,7 +444,7 @@ TROUBLE: dict[str, tuple[str, list[object], int, str]] = {
     "truth of words": ("a,y\n1,u\n4,v\n", [], 3, "column of words"),
     "infinite": ("a,b,y\n1,2,3\ninf,5,6\n", [], 3, "line 3: column 'a'"),
     "too large": ("a,b,y\n1,2,3\n1e200,5,6\n", [], 3, "line 3: column 'a'"),
-    "too small": ("a,y\n1e-200,2e-200\n3e-200,1e-200\n", [], 3, "cannot be squared"),
+    "too small": ("a,y\n1e-200,2e-200\n3e-200,1e-200\n", [], 3, "leave double"),
     "nothing complete": ("a,b,y\n1,,3\n,5,6\n", [], 3, "none of 2 rows"),
     "replicate without point": (RUNS, ["--replicate", "run"], 2, "--point"),
     "point without replicate": (RUNS, ["--point", "id"], 2, "--replicate"),

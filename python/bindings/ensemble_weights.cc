@@ -67,7 +67,8 @@ void bind_weights(nb::module_& module) {
                            f.parameters[static_cast<Index>(i)];
                      return parameters;
                    })
-      .def_ro("weighting", &FamilyFit::weighting);
+      .def_ro("weighting", &FamilyFit::weighting)
+      .def_ro("at_edge", &FamilyFit::at_edge);
   nb::class_<Exchangeability>(module, "Exchangeability")
       .def_ro("diagonal", &Exchangeability::diagonal)
       .def_ro("off_diagonal", &Exchangeability::off_diagonal)
@@ -82,6 +83,7 @@ void bind_weights(nb::module_& module) {
                      for (const auto& [name, value] : f.parameters) parameters[name.c_str()] = value;
                      return parameters;
                    })
+      .def_ro("at_edge", &FittedWeights::at_edge)
       .def_ro("weighting", &FittedWeights::weighting)
       .def_ro("risk_cv", &FittedWeights::risk_cv)
       .def_ro("gain_cv", &FittedWeights::gain_cv);

@@ -363,6 +363,9 @@ class FamilyFit:
     def parameters(self) -> dict[str, float]: ...
     @property
     def weighting(self) -> Weighting: ...
+    @property
+    def at_edge(self) -> bool:
+        """A parameter ends where the search does: the least risk may lie beyond."""
 
 class Exchangeability:
     """Whether all members are alike, so that equal weights cannot be beaten."""
@@ -383,20 +386,23 @@ class Exchangeability:
     def holds(self) -> bool: ...
 
 class FittedWeights:
-    """One way to weight the members, fitted to all points."""
+    """One way to weight the members, fitted to all points and training sets."""
 
     @property
     def name(self) -> str: ...
     @property
     def parameters(self) -> dict[str, float]: ...
     @property
+    def at_edge(self) -> bool:
+        """Of a law: a parameter ends where the search does, and the least risk may lie beyond."""
+    @property
     def weighting(self) -> Weighting: ...
     @property
     def risk_cv(self) -> float | None:
-        """Mean squared error on points that were left out."""
+        """Mean squared error on points that were left out, or training sets where there are several."""
     @property
     def gain_cv(self) -> Part | None:
-        """risk_cv of uniform less this one, with its standard error over the points."""
+        """risk_cv of uniform less this one, with its standard error over the points or the training sets."""
 
 class Doubt:
     """A member that looks like a column of something else."""

@@ -27,11 +27,13 @@ def decompose_predictions(
 
     predictions: [H, m] of H members at m points, or [R, H, m] after each of R training sets, which is what tells bias
     from variance. truth: [m]. Members are in the order of the structured laws, most trusted first. n_bootstrap:
-    resamples of the points for standard errors, 0 for none. n_folds: of the cross-validated risks, at most one per
-    point. greatest_norm2: bound on |a|^2 of the simplex and monotone weights.
+    resamples of the points for standard errors, 0 for none. n_folds: of the cross-validated risks, over the points or,
+    where there are several, over the training sets, at most one for each. greatest_norm2: bound on |a|^2 of the simplex
+    and monotone weights.
 
     Terms that are not identified, or undefined, are None. The same bits for any number of threads. Raises ValueError
-    on shapes that disagree, values that are not finite or too large to be squared, and options out of range.
+    on shapes that disagree, values that are not finite, a mean squared error beyond 1e140 or below 1e-140, and options
+    out of range.
     """
     array = _arrays.numbers("predictions", predictions)
     if array.ndim not in (2, 3):
@@ -42,9 +44,9 @@ def decompose_predictions(
     return _core.decompose_predictions(
         list(np.ascontiguousarray(repeated, dtype=np.float64)),
         _arrays.vector("truth", truth),
-        int(n_bootstrap),
-        int(n_folds),
-        int(seed),
+        _arrays.integer("n_bootstrap", n_bootstrap, 0, 2**31 - 1),
+        _arrays.integer("n_folds", n_folds, 2, 2**31 - 1),
+        _arrays.integer("seed", seed, 0, 2**64 - 1),
         None if greatest_norm2 is None else float(greatest_norm2),
         _arrays.thread_count(threads),
     )

@@ -25,10 +25,10 @@ using report::DecomposeReport;
 using table::ColumnFacts;
 using table::ColumnType;
 
-// Squares of errors, summed over the points, must stay below the largest double.
-constexpr double kLargestError = 1e150;
-// And where all are smaller than this, they would be zero.
-constexpr double kSmallestError = 1e-150;
+// Fourth powers of errors, summed over the points, must stay below the largest double, and where all errors
+// are small above zero.
+constexpr double kLargestError = 1e70;
+constexpr double kSmallestError = 1e-70;
 
 /// Numbers in which a few cells are not: more likely members with mistakes in them than words.
 bool is_damaged_number(const ColumnFacts& column, std::int64_t n_rows) {
@@ -74,19 +74,19 @@ void check_errors(const table::NumericRows& rows, const DecomposeReport& report)
   for (Index i = 0; i < rows.x.rows(); ++i)
     for (Index h = 0; h < rows.x.cols(); ++h)
       if (!(std::abs(rows.x(i, h) - rows.y[i]) < kLargestError))
-        throw DataError(
-            FileFault::refused,
-            {report.input.understood.path,
-             fmt::format("column '{}'", report.members[static_cast<std::size_t>(h)]), std::nullopt,
-             static_cast<std::uint64_t>(rows.lines[static_cast<std::size_t>(i)])},
-            fmt::format("an error of {:.3g} cannot be squared; give predictions and truth in other units",
-                        std::abs(rows.x(i, h) - rows.y[i])));
+        throw DataError(FileFault::refused,
+                        {report.input.understood.path,
+                         fmt::format("column '{}'", report.members[static_cast<std::size_t>(h)]),
+                         std::nullopt, static_cast<std::uint64_t>(rows.lines[static_cast<std::size_t>(i)])},
+                        fmt::format("an error of {:.3g}, whose fourth power leaves double; give predictions "
+                                    "and truth in other units",
+                                    std::abs(rows.x(i, h) - rows.y[i])));
   const double largest = (rows.x.colwise() - rows.y).cwiseAbs().maxCoeff();
   if (largest > 0.0 && largest < kSmallestError)
-    throw DataError(
-        FileFault::refused, {report.input.understood.path, {}, std::nullopt},
-        fmt::format("errors of at most {:.3g} cannot be squared; give predictions and truth in other units",
-                    largest));
+    throw DataError(FileFault::refused, {report.input.understood.path, {}, std::nullopt},
+                    fmt::format("errors of at most {:.3g}, whose fourth powers leave double; give "
+                                "predictions and truth in other units",
+                                largest));
 }
 
 /// One truth per point, whatever the training set.

@@ -4,6 +4,7 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
+#include "ensemble/second_moments.h"
 #include "headspan/ensemble/families.h"
 #include "headspan/numeric/error.h"
 
@@ -11,6 +12,7 @@ namespace headspan::ensemble {
 namespace {
 
 constexpr double kExactTolerance = 1e-9;
+constexpr double kSumTolerance = 1e-6;
 // Products of equal errors differ by this share at most.
 constexpr double kRounding = 1e-12;
 
@@ -72,10 +74,8 @@ double adjusted_p(const Products& products, double scale) {
 }  // namespace
 
 Exchangeability exchangeability(MatrixView m, double tolerance) {
-  if (m.rows() != m.cols() || m.rows() == 0 || !m.allFinite())
-    throw ArgumentError(
-        fmt::format("M: square, not empty and finite wanted, it is {} x {}", m.rows(), m.cols()));
-  Exchangeability out = means_of(m);
+  const Matrix moments = checked_pairs_of_moments(m);
+  Exchangeability out = means_of(moments);
   out.holds = out.departure <= tolerance * m.diagonal().cwiseAbs().maxCoeff();
   return out;
 }
@@ -92,6 +92,8 @@ Exchangeability exchangeability_test(MatrixView errors, double level) {
 
 Exchangeability exchangeability_test(const std::vector<Matrix>& sums, const std::vector<Index>& n_points,
                                      double level) {
+  if (!(level > 0.0 && level < 1.0))
+    throw ArgumentError(fmt::format("level: must lie between 0 and 1, it is {}", level));
   if (sums.empty() || sums.size() != n_points.size())
     throw ArgumentError("sums: one matrix and one number of points for every group wanted");
   Matrix m = Matrix::Zero(sums.front().rows(), sums.front().cols());
@@ -114,6 +116,8 @@ Exchangeability exchangeability_test(const std::vector<Matrix>& sums, const std:
 }
 
 double structure_loss(const Exchangeability& alike, VectorView weights) {
+  if (!(std::abs(weights.sum() - 1.0) <= kSumTolerance * weights.cwiseAbs().sum()))
+    throw ArgumentError(fmt::format("weights: must sum to one, they sum to {}", weights.sum()));
   const double equal = 1.0 / static_cast<double>(weights.size());
   return (alike.diagonal - alike.off_diagonal) * (weights.squaredNorm() - equal);
 }

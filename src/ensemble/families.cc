@@ -9,6 +9,7 @@
 #include <numbers>
 #include <utility>
 
+#include "ensemble/second_moments.h"
 #include "headspan/numeric/error.h"
 
 namespace headspan::ensemble {
@@ -18,17 +19,13 @@ namespace {
 // a_1.
 constexpr double kLeastDecay = 1e-6, kMostDecay = 20.72;
 constexpr int kDecays = 64;
+// Risks that differ by less of what they are sums of are the same.
+constexpr double kTie = 1e-13;
 constexpr double kLeastAlpha = 0.05, kMostAlpha = 0.95;
 constexpr int kAlphas = 19;
 // Brent's search stops at half the digits of a double: a minimum is flat beyond that.
 constexpr int kSearchBits = 26;
 constexpr double kRescaleAbove = 1e200;
-
-void check_square(MatrixView m) {
-  if (m.rows() != m.cols() || m.rows() == 0 || !m.allFinite())
-    throw ArgumentError(
-        fmt::format("M: square, not empty and finite wanted, it is {} x {}", m.rows(), m.cols()));
-}
 
 void check_parameter(const char* name, double value, bool holds, const char* rule) {
   if (!holds) throw ArgumentError(fmt::format("{}: {} wanted, it is {}", name, rule, value));
@@ -49,6 +46,11 @@ Vector fibonacci_law(Index n) {
   return f;
 }
 
+/// exp of what is not positive; of the least to 0, where that of vectors ends at the smallest normal number.
+Vector decaying(const Eigen::ArrayXd& exponents) {
+  return exponents.unaryExpr([](double x) { return std::exp(x); }).matrix();
+}
+
 Vector law(Family family, Index n, VectorView parameters) {
   const auto h = Eigen::ArrayXd::LinSpaced(n, 1.0, static_cast<double>(n));
   // Relative to the first, so that it is 1 whatever the decay.
@@ -57,14 +59,14 @@ Vector law(Family family, Index n, VectorView parameters) {
       return Vector::Ones(n);
     case Family::geometric:
       check_parameter("r", parameters[0], parameters[0] > 0.0 && parameters[0] <= 1.0, "0 < r <= 1");
-      return (std::log(parameters[0]) * (h - 1.0)).exp().matrix();
+      return decaying(std::log(parameters[0]) * (h - 1.0));
     case Family::sub_exponential:
       check_parameter("c", parameters[0], parameters[0] >= 0.0 && std::isfinite(parameters[0]), "c >= 0");
       check_parameter("alpha", parameters[1], parameters[1] > 0.0 && parameters[1] < 1.0, "0 < alpha < 1");
-      return (-parameters[0] * (h.pow(parameters[1]) - 1.0)).exp().matrix();
+      return decaying(-parameters[0] * (h.pow(parameters[1]) - 1.0));
     case Family::heavy_tailed:
       check_parameter("p", parameters[0], parameters[0] >= 0.0 && std::isfinite(parameters[0]), "p >= 0");
-      return (-parameters[0] * h.log()).exp().matrix();
+      return decaying(-parameters[0] * h.log());
     case Family::fibonacci:
       return fibonacci_law(n);
   }
@@ -85,19 +87,35 @@ Vector parameters_at(Family family, double decay, double alpha) {
   }
 }
 
-struct Best {
-  double at = 0.0, value = 0.0;
+/// A value, and how far rounding may move it.
+struct Rounded {
+  double value = 0.0, error = 0.0;
 };
 
-/// The least value over `candidates` in order, refined between the neighbours of the best one.
-Best least(const std::vector<double>& candidates, const std::function<double(double)>& value) {
-  std::vector<double> values;
+struct Best {
+  double at = 0.0;
+  Rounded value;
+};
+
+/// The least value over `candidates` in order, refined between the neighbours of the best one. What is less
+/// by no more than rounding is no better than the preferred candidate, nor than one that stands before it.
+Best least(const std::vector<double>& candidates, std::size_t preferred,
+           const std::function<Rounded(double)>& value) {
+  std::vector<Rounded> values;
   for (const double candidate : candidates) values.push_back(value(candidate));
-  const auto i = static_cast<std::size_t>(std::min_element(values.begin(), values.end()) - values.begin());
+  const Rounded& lowest = *std::min_element(
+      values.begin(), values.end(), [](const Rounded& x, const Rounded& y) { return x.value < y.value; });
+  const double bound = lowest.value + lowest.error;
+  const auto is_least = [&](const Rounded& v) { return v.value <= bound; };
+  if (is_least(values[preferred])) return {candidates[preferred], values[preferred]};
+  const auto i =
+      static_cast<std::size_t>(std::find_if(values.begin(), values.end(), is_least) - values.begin());
   const double low = candidates[i == 0 ? 0 : i - 1],
                high = candidates[std::min(i + 1, candidates.size() - 1)];
-  const auto refined = boost::math::tools::brent_find_minima(value, low, high, kSearchBits);
-  return refined.second < values[i] ? Best{refined.first, refined.second} : Best{candidates[i], values[i]};
+  const auto [at, found] =
+      boost::math::tools::brent_find_minima([&](double x) { return value(x).value; }, low, high, kSearchBits);
+  if (found < values[i].value - values[i].error) return {at, value(at)};
+  return {candidates[i], values[i]};
 }
 
 std::vector<double> decays() {
@@ -114,18 +132,30 @@ std::vector<double> alphas() {
   return all;
 }
 
-Vector best_parameters(MatrixView m, Family family) {
-  if (parameter_names(family).empty()) return {};
+struct Fitted {
+  double decay = 0.0, alpha = 0.0;
+  bool at_edge = false;
+};
+
+Fitted fitted(MatrixView m, Family family) {
   const std::vector<double> candidates = decays();
+  const Matrix sizes = m.cwiseAbs();
   const auto at_alpha = [&](double alpha) {
-    return least(candidates, [&](double decay) {
-      return risk(m, family_weights(family, m.rows(), parameters_at(family, decay, alpha)));
+    // Rather equal weights than others that are no better.
+    return least(candidates, 0, [&](double decay) {
+      const Vector weights = family_weights(family, m.rows(), parameters_at(family, decay, alpha));
+      return Rounded{risk(m, weights), kTie * risk(sizes, weights)};
     });
   };
-  double alpha = 0.0;
-  if (family == Family::sub_exponential)
-    alpha = least(alphas(), [&](double tried) { return at_alpha(tried).value; }).at;
-  return parameters_at(family, at_alpha(alpha).at, alpha);
+  Fitted out;
+  if (family == Family::sub_exponential) {
+    const std::vector<double> tried = alphas();
+    out.alpha = least(tried, tried.size() / 2, [&](double alpha) { return at_alpha(alpha).value; }).at;
+    out.at_edge = out.alpha <= kLeastAlpha || out.alpha >= kMostAlpha;
+  }
+  out.decay = at_alpha(out.alpha).at;
+  out.at_edge = out.at_edge || out.decay >= candidates.back();
+  return out;
 }
 
 }  // namespace
@@ -170,12 +200,16 @@ Vector family_weights(Family family, Index n, VectorView parameters) {
 }
 
 FamilyFit fit_family(MatrixView m, Family family) {
-  check_square(m);
+  const Matrix moments = checked_pairs_of_moments(m);
   FamilyFit out;
   out.family = family;
-  out.parameters = best_parameters(m, family);
+  if (!parameter_names(family).empty()) {
+    const Fitted best = fitted(moments, family);
+    out.parameters = parameters_at(family, best.decay, best.alpha);
+    out.at_edge = best.at_edge;
+  }
   out.weighting.weights = family_weights(family, m.rows(), out.parameters);
-  out.weighting.risk = risk(m, out.weighting.weights);
+  out.weighting.risk = risk(moments, out.weighting.weights);
   return out;
 }
 

@@ -106,6 +106,48 @@ TEST(FitFamily, OfAlikeMembersIsUniform) {
   EXPECT_EQ(fit_family(Matrix::Ones(1, 1), Family::geometric).weighting.weights[0], 1.0);
 }
 
+TEST(FitFamily, OfParametersOfOneRiskTakesThoseNearestEqualWeights) {
+  // Identical members with errors whose squares are no round numbers: every law has their risk.
+  const Matrix m = Matrix::Constant(3, 3, 0.123456789);
+  for (const Family family : {Family::geometric, Family::heavy_tailed, Family::sub_exponential}) {
+    const FamilyFit found = fit_family(m, family);
+    EXPECT_EQ(found.weighting.weights, family_weights(Family::uniform, 3)) << to_string(family);
+    EXPECT_FALSE(found.at_edge) << to_string(family);
+  }
+  // Two members: every alpha gives the same weights.
+  const FamilyFit two =
+      fit_family(Eigen::Vector2d(1.0, 2.0).asDiagonal().toDenseMatrix(), Family::sub_exponential);
+  EXPECT_NEAR(two.parameters[1], 0.5, 1e-15);
+  EXPECT_NEAR(two.weighting.weights[0], 2.0 / 3.0, 1e-6);
+  EXPECT_FALSE(two.at_edge);
+}
+
+TEST(FitFamily, SaysWhereItsSearchEnds) {
+  // A heavy tail is the limit alpha = 0, and a first member without error that of all its weight.
+  const Matrix heavy = moments_for(family_weights(Family::heavy_tailed, 10, Vector::Constant(1, 1.0)));
+  EXPECT_TRUE(fit_family(heavy, Family::sub_exponential).at_edge);
+  EXPECT_FALSE(fit_family(heavy, Family::heavy_tailed).at_edge);
+  const Matrix first = Eigen::Vector3d(0.0, 1.0, 1.0).asDiagonal();
+  EXPECT_TRUE(fit_family(first, Family::geometric).at_edge);
+}
+
+TEST(FitFamily, RefusesWhatIsNoMatrixOfSecondMoments) {
+  const Matrix apart = (Matrix(2, 2) << 1.0, 2.0, 2.0, 1.0).finished();
+  const Matrix skew = (Matrix(2, 2) << 1.0, 0.5, 0.1, 1.0).finished();
+  for (const Matrix& m : {apart, skew, Matrix(-Matrix::Identity(3, 3))}) {
+    EXPECT_THROW(fit_family(m, Family::geometric), ArgumentError);
+    EXPECT_THROW(exchangeability(m), ArgumentError);
+  }
+  // The variance of the noise may have been taken off every entry.
+  EXPECT_NO_THROW(fit_family(Matrix::Identity(3, 3) - Matrix::Constant(3, 3, 2.0), Family::geometric));
+}
+
+TEST(FamilyWeights, EndAtZero) {
+  const Vector weights = family_weights(Family::geometric, 5, Vector::Constant(1, 1e-300));
+  EXPECT_NEAR(weights[1], 1e-300, 1e-312);
+  EXPECT_EQ(weights.tail(3), Vector::Zero(3));
+}
+
 TEST(Exchangeability, OfAKnownMatrixGivesTheExactLoss) {
   const double bias2 = 0.3, v = 2.0, rho = 0.4;
   Matrix m = Matrix::Constant(5, 5, bias2 + v * rho);
@@ -116,6 +158,7 @@ TEST(Exchangeability, OfAKnownMatrixGivesTheExactLoss) {
   const Vector a = family_weights(Family::fibonacci, 5);
   EXPECT_NEAR(structure_loss(alike, a), v * (1.0 - rho) * (a.squaredNorm() - 0.2), 1e-14);
   EXPECT_NEAR(risk(m, a) - risk(m, Vector::Constant(5, 0.2)), structure_loss(alike, a), 1e-14);
+  EXPECT_THROW(structure_loss(alike, Vector::Constant(5, 0.3)), ArgumentError);
   m(2, 2) *= 1.001;
   EXPECT_FALSE(exchangeability(m).holds);
   EXPECT_TRUE(exchangeability(m, 0.01).holds);

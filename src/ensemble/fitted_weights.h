@@ -10,9 +10,8 @@
 namespace headspan::ensemble {
 
 /// Uniform, optimal, shrunk, simplex, monotone, and the families, fitted to all groups. With two folds or
-/// more also their risk on the groups of each fold, fitted to the others. `n_replicates` rows were averaged
-/// for a point.
-std::vector<FittedWeights> fit_weights(const std::vector<MomentSums>& groups, Index n_replicates,
-                                       Index n_folds, std::optional<double> greatest_norm2);
+/// more also their risk on the groups of each fold, fitted to the others.
+std::vector<FittedWeights> fit_weights(const std::vector<MomentSums>& groups, Index n_folds,
+                                       std::optional<double> greatest_norm2);
 
 }  // namespace headspan::ensemble

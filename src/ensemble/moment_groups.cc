@@ -87,4 +87,20 @@ std::vector<MomentSums> group_moments(const Replicates& replicates, std::uint64_
   return groups;
 }
 
+std::vector<MomentSums> moments_of_replicates(const Replicates& replicates) {
+  const Index n_members = replicates.predictions.front().rows();
+  const MomentSums nothing{Matrix::Zero(n_members, n_members), Matrix(), 0.0, 0};
+  std::vector<MomentSums> groups(replicates.predictions.size(), nothing);
+  parallel_for(static_cast<Index>(groups.size()), [&](Index r) {
+    MomentSums& group = groups[static_cast<std::size_t>(r)];
+    Matrix errors = replicates.predictions[static_cast<std::size_t>(r)];
+    errors.rowwise() -= replicates.truth.transpose();
+    multiply_transposed(errors, errors, group.errors);
+    make_symmetric(group.errors);
+    group.fourth_powers = errors.colwise().squaredNorm().squaredNorm();
+    group.n_points = errors.cols();
+  });
+  return groups;
+}
+
 }  // namespace headspan::ensemble

@@ -10,7 +10,8 @@
 
 namespace headspan::ensemble {
 
-/// Sums over the points of one group; every point counts once, as the mean over its replicates.
+/// Sums over the points of one group; where it has all replicates, a point counts once, as the mean over
+/// them.
 struct MomentSums {
   Matrix errors;               // [H, H] (f_h - y)(f_l - y)
   Matrix covariance;           // [H, H] (f_h - E f_h)(f_l - E f_l); empty for one replicate
@@ -25,5 +26,9 @@ struct MomentSums {
 /// Groups whose sizes differ by one point at most: one point each where there are few, and otherwise as many
 /// as a fixed memory holds. The assignment depends on the seed and the number of points alone.
 std::vector<MomentSums> group_moments(const Replicates& replicates, std::uint64_t seed);
+
+/// One group for every training set, of its products at all points: what varies from one set to the next. The
+/// covariance stays empty, and every point counts once in every set.
+std::vector<MomentSums> moments_of_replicates(const Replicates& replicates);
 
 }  // namespace headspan::ensemble

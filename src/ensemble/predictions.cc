@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "ensemble/fitted_weights.h"
 #include "ensemble/moment_groups.h"
@@ -14,6 +15,7 @@ namespace headspan::ensemble {
 namespace {
 
 constexpr double kDoubtful = 100.0, kUnlikely = 10.0, kMostSquare = 1e140;
+constexpr std::size_t kFewestGroups = 3;
 
 void check_options(const PredictionOptions& options) {
   if (options.n_bootstrap < 0 || options.n_bootstrap == 1)
@@ -66,15 +68,21 @@ void add_correlation(const MomentSums& sums, PredictionFacts& out) {
   out.n_eff_2 = Part{terms.n_eff_2, origin, {}};
 }
 
-/// Whole numbers, all different, though n drawn from their range would differ with a chance below e^-10.
-bool looks_like_labels(const Vector& values) {
-  std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
-  const double n = static_cast<double>(sorted.size()), range = sorted.back() - sorted.front() + 1.0;
-  const bool is_whole =
-      std::all_of(sorted.begin(), sorted.end(), [](double v) { return v == std::floor(v); });
-  const bool is_distinct = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
-  return is_whole && is_distinct && n * n > kUnlikely * 2.0 * range;
+/// "labels" of whole numbers, all different, though n drawn from their range would differ with a chance below
+/// e^-10; "groups" of three or more, each as often as the others.
+const char* label_kind(const Vector& values) {
+  std::map<double, Index> counts;
+  for (const double value : values) {
+    if (value != std::floor(value)) return nullptr;
+    ++counts[value];
+  }
+  const double n = static_cast<double>(values.size()),
+               range = counts.rbegin()->first - counts.begin()->first + 1.0;
+  const Index each = counts.begin()->second;
+  if (std::any_of(counts.begin(), counts.end(), [&](const auto& one) { return one.second != each; }))
+    return nullptr;
+  if (each > 1) return counts.size() >= kFewestGroups ? "groups" : nullptr;
+  return n * n > kUnlikely * 2.0 * range ? "labels" : nullptr;
 }
 
 void add_doubtful(const Replicates& replicates, PredictionFacts& out) {
@@ -83,12 +91,13 @@ void add_doubtful(const Replicates& replicates, PredictionFacts& out) {
   std::sort(sorted.begin(), sorted.end());
   const double spread = (truth.array() - truth.mean()).square().mean();
   const double usual = std::max(sorted[(sorted.size() - 1) / 2], spread);
-  const bool truth_counts = looks_like_labels(truth);
+  const bool truth_counts = label_kind(truth) != nullptr;
   for (Index h = 0; h < own.size(); ++h) {
+    const char* kind = truth_counts ? nullptr : label_kind(replicates.predictions.front().row(h).transpose());
     if (own[h] > kDoubtful * usual)
       out.doubtful.push_back({h, "error"});
-    else if (!truth_counts && looks_like_labels(replicates.predictions.front().row(h).transpose()))
-      out.doubtful.push_back({h, "labels"});
+    else if (kind)
+      out.doubtful.push_back({h, kind});
   }
 }
 
@@ -106,6 +115,20 @@ void add_standard_errors(const PredictionTerms& error, PredictionFacts& out) {
   set(out.diversity, error.ambiguity);  // the same mean over the points
   set(out.hdi, error.hdi);
   set(out.n_eff_2, error.n_eff_2);
+}
+
+/// Of groups that are independent of one another.
+void add_weights(const std::vector<MomentSums>& groups, const PredictionOptions& options,
+                 PredictionFacts& out) {
+  if (groups.size() > 1) out.n_folds = std::min(options.n_folds, static_cast<int>(groups.size()));
+  out.weights = fit_weights(groups, out.n_folds, options.greatest_norm2);
+  std::vector<Matrix> moments;
+  std::vector<Index> sizes;
+  for (const MomentSums& group : groups) {
+    moments.push_back(group.errors);
+    sizes.push_back(group.n_points);
+  }
+  out.alike = exchangeability_test(moments, sizes);
 }
 
 }  // namespace
@@ -134,15 +157,7 @@ PredictionFacts decompose_predictions(const Replicates& replicates, const Predic
     out.n_bootstrap = options.n_bootstrap;
     add_standard_errors(bootstrap_errors(groups, options.n_bootstrap, options.seed), out);
   }
-  if (out.n_points > 1) out.n_folds = std::min<Index>(options.n_folds, out.n_groups);
-  out.weights = fit_weights(groups, out.n_replicates, out.n_folds, options.greatest_norm2);
-  std::vector<Matrix> moments;
-  std::vector<Index> sizes;
-  for (const MomentSums& group : groups) {
-    moments.push_back(group.errors);
-    sizes.push_back(group.n_points);
-  }
-  out.alike = exchangeability_test(moments, sizes);
+  add_weights(out.n_replicates > 1 ? moments_of_replicates(replicates) : groups, options, out);
   return out;
 }
 

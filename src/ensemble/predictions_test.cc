@@ -153,7 +153,43 @@ TEST(DecomposePredictions, DoesNotDependOnThreads) {
   EXPECT_EQ(one.error_second_moments, three.error_second_moments);
   for (std::size_t i = 0; i < one.weights.size(); ++i)
     EXPECT_EQ(*one.weights[i].risk_cv, *three.weights[i].risk_cv);
-  EXPECT_NE(*decompose_predictions(all, {.seed = 1}).weights[1].risk_cv, *one.weights[1].risk_cv);
+  // The seed draws the points; the weights rest on the training sets.
+  const PredictionFacts other = decompose_predictions(all, {.seed = 1});
+  EXPECT_NE(*other.hdi->standard_error, *one.hdi->standard_error);
+  EXPECT_EQ(*other.weights[1].risk_cv, *one.weights[1].risk_cv);
+}
+
+/// Members that miss by a draw of their own at all points alike, a new one in every training set.
+Replicates shocked(std::uint64_t seed) {
+  RandomStream random(seed, 0);
+  Replicates out;
+  out.truth = random.normal_matrix(40, 1).col(0);
+  for (int r = 0; r < 10; ++r) {
+    Matrix f = 0.1 * random.normal_matrix(3, 40);
+    f.colwise() += random.normal_matrix(3, 1).col(0);
+    out.predictions.push_back(f.rowwise() + out.truth.transpose());
+  }
+  return out;
+}
+
+TEST(DecomposePredictions, ChanceIsCountedOverTheTrainingSets) {
+  int n_rejected = 0, n_gains = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const PredictionFacts facts = decompose_predictions(shocked(seed), {.n_bootstrap = 0, .n_folds = 5});
+    EXPECT_EQ(facts.n_folds, 5);
+    n_rejected += facts.alike.holds ? 0 : 1;
+    const Part& gain = *named(facts, "optimal").gain_cv;
+    n_gains += gain.value > 2.0 * *gain.standard_error ? 1 : 0;
+  }
+  // Over the points, which all share the shocks, every one of the 30 was rejected.
+  EXPECT_LE(n_rejected, 5);
+  EXPECT_LE(n_gains, 4);
+  // One member that is three times worse is found out.
+  Replicates worse = shocked(99);
+  for (Matrix& f : worse.predictions) f.row(2) += 3.0 * (f.row(2) - worse.truth.transpose());
+  const PredictionFacts facts = decompose_predictions(worse, {.n_bootstrap = 0});
+  EXPECT_GT(named(facts, "optimal").gain_cv->value, 0.0);
+  EXPECT_LT(named(facts, "optimal").weighting.weights[2], 0.2);
 }
 
 TEST(DecomposePredictions, OneMember) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ensemble/face_minimum.h"
+#include "ensemble/second_moments.h"
 #include "ensemble/simplex_minimum.h"
 #include "headspan/numeric/decompose.h"
 #include "headspan/numeric/error.h"
@@ -17,22 +18,9 @@
 namespace headspan::ensemble {
 namespace {
 
-constexpr double kSymmetry = 1e-9;
 // Eigenvalues below this share of the largest are rounding.
 constexpr double kNullEigenvalue = 1e-12;
-constexpr double kConcave = 1e-9;
 constexpr Index kPointsPerBlock = 4096;
-
-/// M made symmetric to the bit, so that no answer depends on which triangle was read.
-Matrix checked(MatrixView m) {
-  if (m.rows() != m.cols() || m.rows() == 0)
-    throw ArgumentError(fmt::format("M: square and not empty wanted, it is {} x {}", m.rows(), m.cols()));
-  if (!m.allFinite()) throw ArgumentError("M: must be finite");
-  const double asymmetry = (m - m.transpose()).cwiseAbs().maxCoeff();
-  if (asymmetry > kSymmetry * m.cwiseAbs().maxCoeff())
-    throw ArgumentError(fmt::format("M: must be symmetric, two entries differ by {:.3g}", asymmetry));
-  return 0.5 * (m + m.transpose());
-}
 
 /// Of all minima the closest to uniform: a = u - (P M P)^+ P M u, P = I - 11^T/H, u = 1/H.
 Vector closest_to_uniform(const Matrix& m) {
@@ -56,21 +44,6 @@ double free_residual(const Matrix& m, const Vector& a) {
   return scale > 0.0 ? (slope.array() - slope.mean()).abs().maxCoeff() / scale : 0.0;
 }
 
-/// M, which must not curve downwards between weightings of sum one: then a minimum on the simplex need not be
-/// the least.
-Matrix checked_convex(MatrixView m) {
-  Matrix moments = checked(m);
-  const Index n = moments.rows();
-  const Matrix centre = Matrix::Identity(n, n) - Matrix::Constant(n, n, 1.0 / static_cast<double>(n));
-  const double least = symmetric_eigenvalues(centre * moments * centre).minCoeff();
-  if (least < -kConcave * moments.cwiseAbs().maxCoeff())
-    throw ArgumentError(
-        fmt::format("M: curves downwards between weightings of sum one (eigenvalue {:.3g}), so it is no "
-                    "matrix of second moments",
-                    least));
-  return moments;
-}
-
 /// Column j - 1 is uniform on the first j members.
 Matrix first_members(Index n) {
   Matrix t = Matrix::Zero(n, n);
@@ -81,7 +54,7 @@ Matrix first_members(Index n) {
 /// Mixtures a = T b of the columns of T, b on the simplex.
 class Mixtures {
  public:
-  Mixtures(MatrixView m, Matrix corners) : m_(checked_convex(m)), corners_(std::move(corners)) {}
+  Mixtures(MatrixView m, Matrix corners) : m_(checked_convex_moments(m)), corners_(std::move(corners)) {}
 
   Weighting least_risk(std::optional<double> greatest_norm2) const {
     const double equal = 1.0 / static_cast<double>(m_.rows());
@@ -179,7 +152,7 @@ Matrix error_second_moments(MatrixView predictions, VectorView y) {
 }
 
 Weighting optimal_weights(MatrixView m) {
-  const Matrix moments = checked(m);
+  const Matrix moments = checked_moments(m);
   std::vector<Index> all(static_cast<std::size_t>(moments.rows()));
   std::iota(all.begin(), all.end(), Index{0});
   FaceMinimum found = face_minimum(moments, all);

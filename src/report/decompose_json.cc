@@ -59,7 +59,8 @@ Json weights_object(const PredictionFacts& facts, const FittedWeights& fitted) {
           {"loss_if_alike", number(structure_loss(facts.alike, fitted.weighting.weights))},
           {"status", to_string(fitted.weighting.status)},
           {"residual", number(fitted.weighting.residual)},
-          {"parameters", std::move(parameters)}};
+          {"parameters", std::move(parameters)},
+          {"at_edge", fitted.at_edge}};
 }
 
 Json alike_object(const ensemble::Exchangeability& alike) {

@@ -50,6 +50,14 @@ std::string members_text(const DecomposeReport& report, const std::vector<Index>
   return names_text(names);
 }
 
+std::string doubt_text(const ensemble::Doubt& doubt) {
+  if (doubt.reason == "error") return "Its squared error is over a hundred times that of the middle member";
+  if (doubt.reason == "labels") return "Its values are whole numbers that never repeat, as row numbers are";
+  return "Its values are whole numbers, each as often as the others, as numbers of training sets "
+         "(--replicate) "
+         "or points (--point) are";
+}
+
 void write_subject(std::ostream& out, const DecomposeReport& report, const TerminalStyle& style) {
   const PredictionFacts& facts = report.facts;
   write_entry(out, "members", fmt::format("{}: {}", facts.n_members, names_text(report.members)), style);
@@ -65,10 +73,7 @@ void write_subject(std::ostream& out, const DecomposeReport& report, const Termi
   for (const ensemble::Doubt& doubt : facts.doubtful)
     write_entry(out, "note",
                 fmt::format("is {} a prediction? {}; if not, name the others with --members",
-                            members_text(report, {doubt.member}),
-                            doubt.reason == "error"
-                                ? "Its squared error is over a hundred times that of the middle member"
-                                : "Its values are whole numbers that never repeat, as row numbers are"),
+                            members_text(report, {doubt.member}), doubt_text(doubt)),
                 style);
   if (report.truth_is_constant)
     write_entry(out, "note", "the truth is the same value in all rows: errors are about that one value",
@@ -95,6 +100,7 @@ void write_terms(std::ostream& out, const PredictionFacts& facts, const Terminal
   add_term(table, "mse", facts.mse, whole, "(F - y)^2, F the mean of the members");
   add_term(table, "mean member mse", facts.mean_member_mse, whole, "mean_h (f_h - y)^2 = mse + ambiguity");
   add_term(table, "ambiguity", facts.ambiguity, whole, "mean_h (f_h - F)^2");
+  // E, Var and Cov are those over the training sets of the file: they close to the bit, and lean by 1/R.
   add_term(table, "bias^2", facts.bias2, whole, "(E F - y)^2, with the noise of y if it has any");
   add_term(table, "variance", facts.variance, whole, "mean_h Var f_h");
   add_term(table, "covariance", facts.covariance, whole, "mean_h!=l Cov(f_h, f_l)");
@@ -136,10 +142,14 @@ void write_closure(std::ostream& out, const PredictionFacts& facts, const Termin
   }
   if (facts.n_bootstrap > 0)
     write_entry(out, "s.e.",
-                fmt::format("over the points, {} bootstrap samples of {}", facts.n_bootstrap,
+                fmt::format("over the points, {} bootstrap samples of {}{}", facts.n_bootstrap,
                             facts.n_groups == facts.n_points
                                 ? counted(facts.n_points, "point")
-                                : fmt::format("{} random groups of points", facts.n_groups)),
+                                : fmt::format("{} random groups of points", facts.n_groups),
+                            has_replicates ? fmt::format("; the {} training sets stay as they are, so what "
+                                                         "other sets would change is not in it",
+                                                         facts.n_replicates)
+                                           : std::string()),
                 style);
 }
 
@@ -192,7 +202,7 @@ std::string parameters_text(const FittedWeights& fitted) {
   std::string text;
   for (const auto& [name, value] : fitted.parameters)
     append(text, ", ", fmt::format("{} {:.4g}", name, value));
-  return text;
+  return fitted.at_edge ? text + ", at the edge of the search: less risk may lie beyond" : text;
 }
 
 std::string weights_text(const Vector& weights) {
@@ -230,40 +240,63 @@ void write_weights(std::ostream& out, const PredictionFacts& facts, const Termin
   table.write(out, style.colour, style.width);
   if (is_singular)
     out << wrapped(
-        "* Not the only weights of this risk, but of them the closest to equal ones: members make the same "
-        "errors, or there are more members than points.",
+        "* Not the only weights of this risk to rounding, but of them the closest to equal ones: members "
+        "make "
+        "the same errors, differ by less than a millionth of them, or are more than the points.",
         0, style.width);
 }
 
-void write_reading(std::ostream& out, const PredictionFacts& facts, const TerminalStyle& style) {
+/// What was drawn: what a fit leaves out, and what chance is counted over.
+const char* samples_of(const PredictionFacts& facts) {
+  return facts.n_replicates > 1 ? "training sets" : "points";
+}
+
+std::string bound_text(const ensemble::PredictionOptions& options) {
+  return options.greatest_norm2
+             ? fmt::format("; simplex and monotone keep |a|^2 to {:.4g}", *options.greatest_norm2)
+             : std::string();
+}
+
+std::string alike_text(const PredictionFacts& facts, const std::string& loss) {
+  if (!facts.alike.p)
+    return fmt::format(
+        "the members' errors have equal second moments and equal products: for such members no structure can "
+        "win, and weights lose {} (|a|^2 - 1/H)",
+        loss);
+  const std::string p = probability_text(facts.alike.p);
+  if (!facts.alike.holds)
+    return fmt::format(
+        "no: members differ in the second moments or products of their errors beyond what {} do by chance (p "
+        "{}), so weights can win",
+        samples_of(facts), p);
+  return fmt::format(
+      "not ruled out (p {}): the second moments and products of the members' errors differ no more than by "
+      "chance, which few {} hide much behind. For members that are alike no structure can win, and weights "
+      "lose {} (|a|^2 - 1/H)",
+      p, samples_of(facts), loss);
+}
+
+void write_reading(std::ostream& out, const DecomposeReport& report, const TerminalStyle& style) {
+  const PredictionFacts& facts = report.facts;
   out << '\n';
   if (facts.n_folds > 0)
     write_entry(
         out, "risk",
-        fmt::format("on the points that chose the weights; left out: {} folds of points, each weighted by "
-                    "what the others chose; gain: how much less than uniform",
-                    facts.n_folds),
+        fmt::format("on the {0} that chose the weights; left out: {1} folds of {0}, each weighted by "
+                    "what the others chose; gain: how much less than uniform, with its s.e. over the {0}{2}",
+                    samples_of(facts), facts.n_folds, bound_text(report.options)),
         style);
   if (facts.n_members < 2) return;
   if (!facts.alike.p && !facts.alike.holds) {
-    write_entry(out, "alike", "not tested: three points or more tell chance from a difference of the members",
+    write_entry(out, "alike",
+                fmt::format("not tested: three {} or more tell chance from a difference of the members",
+                            samples_of(facts)),
                 style);
     return;
   }
-  const auto p_text = facts.alike.p ? fmt::format(" (p {})", probability_text(facts.alike.p)) : std::string();
-  write_entry(
-      out, "alike",
-      facts.alike.holds
-          ? fmt::format("the members' errors have equal second moments and equal products within their "
-                        "error{}: for such members no structure can win, and weights lose {} (|a|^2 - 1/H)",
-                        p_text,
-                        value_text(without_rounding(facts.alike.diagonal - facts.alike.off_diagonal,
-                                                    facts.alike.diagonal)))
-          : fmt::format(
-                "no: members differ in the second moments or products of their errors beyond chance{}, "
-                "so weights can win",
-                p_text),
-      style);
+  const std::string loss =
+      value_text(without_rounding(facts.alike.diagonal - facts.alike.off_diagonal, facts.alike.diagonal));
+  write_entry(out, "alike", alike_text(facts, loss), style);
 }
 
 }  // namespace
@@ -275,7 +308,7 @@ void write_decompose_terminal(std::ostream& out, const DecomposeReport& report, 
   write_closure(out, report.facts, style);
   write_correlation(out, report, style);
   write_weights(out, report.facts, style);
-  write_reading(out, report.facts, style);
+  write_reading(out, report, style);
 }
 
 }  // namespace headspan::report

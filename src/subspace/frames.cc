@@ -112,9 +112,12 @@ FrameStatus reached(const DiverseFrames& found, Index n_heads, Index head_dim, d
 Matrix random_frames(Index n_heads, Index head_dim, Index d, std::uint64_t seed) {
   check("random_frames", n_heads, head_dim, d);
   Matrix frames(n_heads * head_dim, d);
-  for (Index h = 0; h < n_heads; ++h)
-    frames.middleRows(h * head_dim, head_dim) =
-        thin_lq(RandomStream(seed, static_cast<std::uint64_t>(h)).normal_matrix(head_dim, d)).q;
+  for (Index h = 0; h < n_heads; ++h) {
+    const ThinLq lq = thin_lq(RandomStream(seed, static_cast<std::uint64_t>(h)).normal_matrix(head_dim, d));
+    // The factor with a positive diagonal is unique, and its Q as likely as any other [mezzadri2007].
+    const Vector signs = lq.l.diagonal().unaryExpr([](double own) { return own < 0.0 ? -1.0 : 1.0; });
+    frames.middleRows(h * head_dim, head_dim) = signs.asDiagonal() * lq.q;
+  }
   return frames;
 }
 

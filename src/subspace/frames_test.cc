@@ -121,6 +121,21 @@ TEST(RandomFrames, AreOrthonormalAndOverlapAsChanceHasIt) {
   EXPECT_NEAR(mean_overlap_of(frames, n) * static_cast<double>(k), mean, 5.0 * std::sqrt(variance / pairs));
 }
 
+TEST(RandomFrames, AreAsLikelyAsTheirMirrorImages) {
+  const Index n = 2000;
+  const Matrix frames = random_frames(n, 2, 2, 3);
+  const double five_sigma = 5.0 * std::sqrt(0.5 / static_cast<double>(n));
+  Matrix mean = Matrix::Zero(2, 2);
+  double determinants = 0.0;
+  for (Index h = 0; h < n; ++h) {
+    const Matrix one = frames.middleRows(2 * h, 2);
+    mean += one / static_cast<double>(n);
+    determinants += (one(0, 0) * one(1, 1) - one(0, 1) * one(1, 0)) / static_cast<double>(n);
+  }
+  EXPECT_LT(mean.cwiseAbs().maxCoeff(), five_sigma);
+  EXPECT_NEAR(determinants, 0.0, std::sqrt(2.0) * five_sigma);
+}
+
 TEST(EqualAngleFrames, HaveEveryAngleEqual) {
   for (const double degrees : {0.0, 30.0, 60.0, 90.0}) {
     const double angle = degrees * std::numbers::pi / 180.0;

@@ -38,11 +38,14 @@ struct FamilyFit {
   Family family = Family::uniform;
   Vector parameters;
   Weighting weighting;
+  bool at_edge = false;  ///< a parameter ends where the search does: the least risk may lie beyond
 };
 
 /// The parameters of least risk a^T M a: a scan of the decay a_1/a_2 from 1 to 1e9 (for sub_exponential at
 /// alpha from .05 to .95 too), refined around the best; a law that would drop all members but the first ends
-/// at 1e9. Throws ArgumentError unless M is square, not empty and finite. Cost O(H^2) per risk, about a
+/// at 1e9. Of parameters of one risk those nearest equal weights, with alpha .5 where it does not matter.
+/// Throws ArgumentError unless M is square, not empty, finite and symmetric, and no M_hh + M_ll - 2 M_hl is
+/// negative. Cost O(H^2) per risk, about a
 /// hundred of them, two thousand for sub_exponential.
 FamilyFit fit_family(MatrixView m, Family family);
 
@@ -58,7 +61,8 @@ struct Exchangeability {
 };
 
 /// Of a known M: holds where no entry is farther than `tolerance` times the largest |M_hh| from its mean.
-/// Throws ArgumentError unless M is square, not empty and finite.
+/// Throws ArgumentError unless M is square, not empty, finite and symmetric, and no M_hh + M_ll - 2 M_hl is
+/// negative.
 Exchangeability exchangeability(MatrixView m, double tolerance = 1e-9);
 
 /// Of M estimated from `errors` [H, n], f_h - m at n independent points: every entry's distance from its mean

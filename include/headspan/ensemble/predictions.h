@@ -17,7 +17,7 @@ namespace headspan::ensemble {
 
 struct PredictionOptions {
   int n_bootstrap = 400;  ///< resamples of the points for standard errors; 0: none
-  int n_folds = 10;       ///< of the cross-validated risks, at most one per point
+  int n_folds = 10;       ///< of the cross-validated risks, at most one per point or training set
   std::uint64_t seed = 0;
   std::optional<double> greatest_norm2{};  ///< bound on |a|^2 of the simplex and monotone weights
 };
@@ -26,9 +26,11 @@ struct PredictionOptions {
 struct FittedWeights {
   std::string name;  ///< "uniform", "optimal", "shrunk", "simplex", "monotone", or a family's
   std::vector<std::pair<std::string, double>> parameters;
-  Weighting weighting;            ///< fitted to all points; the risk is in sample
-  std::optional<double> risk_cv;  ///< mean squared error on points that were left out; empty for one point
-  std::optional<Part> gain_cv;  ///< risk_cv of uniform less this one, with its standard error over the points
+  bool at_edge = false;  ///< of a law: as FamilyFit says
+  Weighting weighting;   ///< fitted to all points and training sets; the risk is in sample
+  std::optional<double>
+      risk_cv;                  ///< mean squared error where it was left out of the fit; empty for one point
+  std::optional<Part> gain_cv;  ///< risk_cv of uniform less this one, with its standard error
 };
 
 /// A member that looks like a column of something else.
@@ -36,7 +38,8 @@ struct Doubt {
   Index member = 0;
   /// "error": its squared error exceeds a hundred times that of the middle member and of the mean of y.
   /// "labels": whole numbers, all different, where as many from their range would repeat, as row numbers do
-  /// not.
+  /// not. "groups": whole numbers, three or more, each as often as the others, as numbers of training sets or
+  /// of points are.
   std::string reason;
 };
 
@@ -71,12 +74,14 @@ struct PredictionFacts {
   std::vector<Index>
       uncorrelated;  ///< members without error, or that never vary: why there is no correlation
   std::vector<Doubt> doubtful;
+  /// Of several training sets both hold for others such as these, at the same points: whole sets are left out
+  /// of the fits, and chance is what differs between them. Of one set they hold for other points.
   Exchangeability alike;  ///< whether equal weights cannot be beaten
   std::vector<FittedWeights> weights;
 
   Index n_groups =
       0;  ///< random groups of points that were resampled: n_points, or fewer where those are many
-  Index n_folds = 0;    ///< 0: no cross-validation
+  Index n_folds = 0;    ///< of points, or of training sets where there are several; 0: no cross-validation
   int n_bootstrap = 0;  ///< 0: no standard errors
 };
 

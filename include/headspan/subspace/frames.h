@@ -9,8 +9,9 @@
 
 namespace headspan::subspace {
 
-/// Orthonormal bases of independent uniformly random (Haar) subspaces: the row spaces of independent normal
-/// matrices, head h from stream h of the seed. [n_heads*head_dim, d]. Throws ArgumentError unless 1 <=
+/// Independent orthonormal frames, uniformly random (Haar) as frames and so as subspaces: the row spaces of
+/// normal matrices, each with the basis that a triangular factor of positive diagonal leaves [mezzadri2007],
+/// head h from stream h of the seed. [n_heads*head_dim, d]. Throws ArgumentError unless 1 <=
 /// n_heads and 1 <= head_dim <= d. Cost O(n_heads head_dim^2 d).
 Matrix random_frames(Index n_heads, Index head_dim, Index d, std::uint64_t seed);
 
