@@ -12,7 +12,7 @@ namespace headspan::ensemble {
 namespace {
 
 constexpr double kExactTolerance = 1e-9;
-constexpr double kSumTolerance = 1e-6;
+constexpr double kSumOfOne = 1e-6;
 // Products of equal errors differ by this share at most.
 constexpr double kRounding = 1e-12;
 
@@ -116,7 +116,7 @@ Exchangeability exchangeability_test(const std::vector<Matrix>& sums, const std:
 }
 
 double structure_loss(const Exchangeability& alike, VectorView weights) {
-  if (!(std::abs(weights.sum() - 1.0) <= kSumTolerance * weights.cwiseAbs().sum()))
+  if (!(std::abs(weights.sum() - 1.0) <= kSumOfOne * weights.cwiseAbs().sum()))
     throw ArgumentError(fmt::format("weights: must sum to one, they sum to {}", weights.sum()));
   const double equal = 1.0 / static_cast<double>(weights.size());
   return (alike.diagonal - alike.off_diagonal) * (weights.squaredNorm() - equal);

@@ -15,7 +15,7 @@ namespace headspan::ensemble {
 namespace {
 
 constexpr double kDoubtful = 100.0, kUnlikely = 10.0, kMostSquare = 1e140;
-constexpr std::size_t kFewestGroups = 3;
+constexpr std::size_t kFewestLabels = 3;
 
 void check_options(const PredictionOptions& options) {
   if (options.n_bootstrap < 0 || options.n_bootstrap == 1)
@@ -81,7 +81,7 @@ const char* label_kind(const Vector& values) {
   const Index each = counts.begin()->second;
   if (std::any_of(counts.begin(), counts.end(), [&](const auto& one) { return one.second != each; }))
     return nullptr;
-  if (each > 1) return counts.size() >= kFewestGroups ? "groups" : nullptr;
+  if (each > 1) return counts.size() >= kFewestLabels ? "groups" : nullptr;
   return n * n > kUnlikely * 2.0 * range ? "labels" : nullptr;
 }
 
