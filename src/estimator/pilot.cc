@@ -115,31 +115,63 @@ double loo_of(const PilotCell& cell, Index n_weighted) {
   return cell.moments.topLeftCorner(n, n).mean();
 }
 
-/// The residual noise estimate of the ensemble of weighted heads of least leave-one-out error.
+/// A cell and the dimension it is of.
+struct Place {
+  const PilotDimension* dimension;
+  const PilotCell* cell;
+};
+
+/// All cells, those of least leave-one-out error first.
+std::vector<Place> by_error(const Pilot& pilot, Index n_weighted) {
+  std::vector<Place> places;
+  for (const PilotDimension& dimension : pilot.dimensions)
+    for (const PilotCell& cell : dimension.cells) places.push_back({&dimension, &cell});
+  std::stable_sort(places.begin(), places.end(), [&](const Place& a, const Place& b) {
+    return loo_of(*a.cell, n_weighted) < loo_of(*b.cell, n_weighted);
+  });
+  return places;
+}
+
+/// Degrees of freedom left for the noise, as a share of the rows: below it an estimate is a ratio of two
+/// roundings.
+constexpr double kLeastFreedom = 0.1;
+
+/// The residual noise estimate of the ensemble of weighted heads of least leave-one-out error that leaves
+/// degrees of freedom; of the widest heads some are always left.
 ensemble::Part residual_noise(const Matrix& x, VectorView y, const Pilot& pilot,
                               const PilotOptions& options) {
-  const PilotDimension* best = nullptr;
-  const PilotCell* cell = nullptr;
-  for (const PilotDimension& dimension : pilot.dimensions)
-    for (const PilotCell& tried : dimension.cells)
-      if (!cell || loo_of(tried, options.n_weighted) < loo_of(*cell, options.n_weighted)) {
-        best = &dimension;
-        cell = &tried;
-      }
-  const Matrix frames = frames_of(*best, x.cols(), options)
-                            .topRows(std::min(options.n_weighted, best->n_heads) * best->head_dim);
   nw::HeadsOptions heads_options;
   heads_options.covariance = true;
   heads_options.average = true;
   const Matrix values = y;
-  const auto estimate = nw::estimate_heads<double>(
-      x, x, values, heads_on(frames, best->head_dim, cell->bandwidth), heads_options);
-  double trace = 0.0;
-  for (const auto& head : estimate.heads) trace += (-head.log_normaliser).array().exp().sum();  // k(x, x) = 1
-  const double h = static_cast<double>(estimate.heads.size());
-  const double trace_wwt = static_cast<double>(y.size()) * estimate.covariance.sum() / (h * h);
-  const Vector residual = left_out_residuals(estimate, y).rowwise().mean();
-  return ensemble::residual_noise_variance(residual, trace / h, trace_wwt);
+  const double n = static_cast<double>(y.size());
+  const std::vector<Place> places = by_error(pilot, options.n_weighted);
+  for (const Place& place : places) {
+    const PilotDimension& dimension = *place.dimension;
+    const Matrix frames = frames_of(dimension, x.cols(), options)
+                              .topRows(std::min(options.n_weighted, dimension.n_heads) * dimension.head_dim);
+    const auto estimate = nw::estimate_heads<double>(
+        x, x, values, heads_on(frames, dimension.head_dim, place.cell->bandwidth), heads_options);
+    double trace = 0.0;
+    for (const auto& head : estimate.heads)
+      trace += (-head.log_normaliser).array().exp().sum();  // k(x, x) = 1
+    const double h = static_cast<double>(estimate.heads.size());
+    const double trace_wwt = n * estimate.covariance.sum() / (h * h);
+    if (n - 2.0 * trace / h + trace_wwt < kLeastFreedom * n && &place != &places.back()) continue;
+    const Vector residual = left_out_residuals(estimate, y).rowwise().mean();
+    return ensemble::residual_noise_variance(residual, trace / h, trace_wwt);
+  }
+  throw ArgumentError("pilot: no head dimension was measured");
+}
+
+/// Both estimates err upwards by what the regression function does. Where they agree within two standard
+/// errors of their difference it does nothing they could tell, and the smaller of two would err downwards.
+double noise_of(const ensemble::Part& residual, const ensemble::Part& neighbour) {
+  const double error =
+      std::hypot(residual.standard_error.value_or(0.0), neighbour.standard_error.value_or(0.0));
+  if (std::abs(residual.value - neighbour.value) <= 2.0 * error)
+    return 0.5 * (residual.value + neighbour.value);
+  return std::min(residual.value, neighbour.value);
 }
 
 }  // namespace
@@ -168,7 +200,7 @@ Pilot run_pilot(MatrixView x, VectorView y, const plan::PairRules& rules, const 
   out.neighbour_noise = ensemble::neighbour_noise_variance(used, target);
   // Duplicated rows with equal y leave a neighbour estimate of 0, which cannot divide a budget.
   const double least = 1e-6 * out.y_variance;
-  out.noise = std::max(least, std::min(out.residual_noise.value, out.neighbour_noise.value));
+  out.noise = std::max(least, noise_of(out.residual_noise, out.neighbour_noise));
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "headspan/ensemble/decomposition.h"
@@ -142,6 +143,31 @@ TEST(PlanFrom, TheErrorOfProjectionsIsTheirSpreadOverSeeds) {
   }
   const double spread = (difference.array() - difference.mean()).square().sum() / (kSeeds - 1.0);
   EXPECT_NEAR(std::sqrt(squared_error.mean() / spread), 1.0, 0.35);
+}
+
+TEST(RunPilot, OfPureNoiseFindsItsVariance) {
+  double sum = 0.0, least = 0.0;
+  constexpr int kDraws = 30;
+  for (std::uint64_t seed = 0; seed < kDraws; ++seed) {
+    RandomStream random(seed, 5);
+    const Matrix x = random.normal_matrix(60, 3);
+    const Vector y = random.normal_matrix(60, 1).col(0);
+    const Pilot pilot = run_pilot(x, y, {.budget = 3}, few());
+    sum += pilot.noise / kDraws;
+    least += std::min(pilot.residual_noise.value, pilot.neighbour_noise.value) / kDraws;
+  }
+  // The standard error of the mean is .034; the smaller of the two estimates has .92 on average.
+  EXPECT_NEAR(sum, 1.0, 0.07);
+  EXPECT_LT(least, sum);
+}
+
+TEST(RunPilot, RestsItsNoiseOnHeadsThatLeaveDegreesOfFreedom) {
+  RandomStream random(7, 5);
+  const Matrix x = random.normal_matrix(40, 30);  // so many inputs that narrow heads see the row itself alone
+  const Vector y = random.normal_matrix(40, 1).col(0);
+  const Pilot pilot = run_pilot(x, y, {.budget = 30}, few());
+  EXPECT_LT(*pilot.residual_noise.standard_error, pilot.y_variance);
+  EXPECT_NEAR(pilot.residual_noise.value, pilot.y_variance, pilot.y_variance);
 }
 
 TEST(PlanFrom, AgreesWithTheDecompositionOfTheSameHeads) {
