@@ -110,9 +110,12 @@ Claim closure_of_smoothers() {
     const Matrix truth = FixedDesign::target(design.queries), values = FixedDesign::target(design.keys);
     const Matrix errors =
         replicate(trial, trial.hundredfold(kReplicates), 1, [&](RandomStream& random, auto row) {
-          const Matrix noisy = std::sqrt(design.noise) * random.normal_matrix(values.rows(), kDraws) +
-                               values.replicate(1, kDraws);
-          const Matrix output = ensemble_output(design, noisy);
+          // Noise and its mirror image: the product of bias and noise, no part of the sum, falls out.
+          Matrix noisy(values.rows(), kDraws);
+          noisy.leftCols(kDraws / 2) =
+              std::sqrt(design.noise) * random.normal_matrix(values.rows(), kDraws / 2);
+          noisy.rightCols(kDraws / 2) = -noisy.leftCols(kDraws / 2);
+          const Matrix output = ensemble_output(design, noisy + values.replicate(1, kDraws));
           row[0] = (output - truth.replicate(1, kDraws)).array().square().mean();
         });
     return std::vector<Measurement>{measured_mean(errors, 0, "3 oblique heads", exact_terms(design))};
