@@ -118,6 +118,35 @@ def test_correlation_of_trees_falls_with_the_dial() -> None:
     assert np.all(np.diff([row["rho_predicted"] for row in by_dial]) <= 0)
 
 
+@pytest.mark.parametrize("name", ["forest", "colony"])
+def test_fits_to_other_replicates_meet_the_measured_correlation(name: str) -> None:
+    document = simulated(name)
+    for row in document["rows"]:
+        error = np.hypot(row["rho_standard_error"], row["rho_predicted_standard_error"])
+        assert 0 < abs(row["rho"] - row["rho_predicted"]) < 4 * error
+        inverse = row["inverse_members"]
+        expected = row["v"] * (1 - inverse) * row["rho_predicted_standard_error"]
+        assert row["law_predicted_standard_error"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_more_replicates_do_not_reuse_those_of_the_fit() -> None:
+    """The second half of twice the replicates is what the fit of the first half was made of."""
+    half, whole = (command.simulate("colony", "--exploration", 0.3, "--replicates", n)["rows"][0] for n in (20, 40))
+    assert half["rho"] != whole["rho"]
+    assert half["accuracy"] != whole["accuracy"] or half["v"] != whole["v"]
+    both = (half["rho"] + half["rho_predicted"]) / 2
+    assert whole["rho"] == pytest.approx(both, abs=0.3 * half["rho_standard_error"])
+
+
+def test_latents_beyond_leading_order_say_so() -> None:
+    rows = command.simulate("heads", "--design", "latents", "--head-dims", "2,8", "--replicates", 8)["rows"]
+    for row, in_range in zip(rows, (True, False), strict=True):
+        leading = growth(1, 1) ** row["dial"] / 1000
+        assert row["left_out"] == pytest.approx(row["v"] / leading - 1, rel=1e-9)
+        within = abs(row["left_out"]) <= max(0.02, 2 * row["left_out_standard_error"])
+        assert within == row["in_range"] == in_range
+
+
 def test_trees_on_all_rows_that_try_every_input_are_one_tree() -> None:
     same = ["forest", "--mtry", 5, "--n-inputs", 5, "--n-trees", 8, "--n-points", 20, "--replicates", 20]
     drawn, whole = command.simulate(*same), command.simulate(*same, "--no-bootstrap")

@@ -100,7 +100,9 @@ void bind_rows(nb::module_& module) {
       .def_ro("law", &LawRow::law)
       .def_ro("inverse_members", &LawRow::inverse_members)
       .def_ro("rho_predicted", &LawRow::rho_predicted)
-      .def_ro("law_predicted", &LawRow::law_predicted);
+      .def_ro("rho_predicted_error", &LawRow::rho_predicted_error)
+      .def_ro("law_predicted", &LawRow::law_predicted)
+      .def_ro("law_predicted_error", &LawRow::law_predicted_error);
   nb::class_<Trend>(module, "Trend")
       .def_ro("change", &Trend::change)
       .def_prop_ro("direction", [](const Trend& trend) {
@@ -121,6 +123,7 @@ void bind_rows(nb::module_& module) {
       .def_ro("mse_predicted", &LatentRow::mse_predicted)
       .def_ro("squared_bias_predicted", &LatentRow::squared_bias_predicted)
       .def_ro("variance_predicted", &LatentRow::variance_predicted)
+      .def_ro("left_out", &LatentRow::left_out)
       .def_ro("in_range", &LatentRow::in_range);
   nb::class_<CombinerRow>(module, "CombinerRow")
       .def_ro("mse", &CombinerRow::mse)

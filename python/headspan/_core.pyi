@@ -184,8 +184,14 @@ class LawRow:
     def rho_predicted(self) -> float:
         """From the dial."""
     @property
+    def rho_predicted_error(self) -> float | None:
+        """Its standard error where it is a fit to other replicates; none of a closed form."""
+    @property
     def law_predicted(self) -> float:
         """The law with rho_predicted."""
+    @property
+    def law_predicted_error(self) -> float | None:
+        """v (1 - 1/M) times the error of rho_predicted, v taken as measured."""
 
 class Trend:
     """From the smallest dial value to the greatest."""
@@ -234,8 +240,11 @@ class LatentRow:
     @property
     def variance_predicted(self) -> float: ...
     @property
+    def left_out(self) -> Part:
+        """Measured v over its leading order in 1/n, less 1: the share that every prediction leaves out."""
+    @property
     def in_range(self) -> bool:
-        """V(1)^k <= sqrt(n), where the law for the variance holds."""
+        """V(1)^k <= sqrt(n), and left_out within 2 % or two standard errors."""
 
 class CombinerRow:
     """One way to combine heads."""

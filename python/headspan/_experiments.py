@@ -141,7 +141,7 @@ def simulate_forest(
 ) -> ForestFacts:
     """Forests of regression trees whose splits choose among `mtry` inputs; the dial is 1 - mtry / n_inputs.
 
-    rho_predicted is the best fit to rho that never rises with the dial. Defaults and errors as in simulate_angles.
+    rho_predicted is a fit to as many other replicates that never rises with the dial. Defaults and errors as in simulate_angles.
     """
     return _core.simulate_forest(
         _with(

@@ -73,7 +73,8 @@ void predict_at_points(const Matrix& points, const Matrix& frames, double cosine
     }
   }
   const double top = *std::max_element(own.begin(), own.end());
-  predict(row.law, mean_relative(cross, top, false) / mean_relative(own, top, false));
+  predict(row.law, {mean_relative(cross, top, false) / mean_relative(own, top, false),
+                    ensemble::Origin::exact, std::nullopt});
   row.centred_rho_predicted = mean_relative(cross, top, true) / mean_relative(own, top, true);
 }
 

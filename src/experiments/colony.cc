@@ -52,12 +52,13 @@ Index agreed_site(const SearchEnd& end) {
   return most;
 }
 
-ColonyRow measured(const ColonyOptions& o, Index at) {
+/// Replicates `first` and those after it.
+ColonyRow measured(const ColonyOptions& o, Index at, Index first) {
   const double exploration = o.exploration[static_cast<std::size_t>(at)];
   ErrorSums errors(o.n_replicates, o.n_sites);
   Vector correlation(o.n_replicates), right(o.n_replicates), steps(o.n_replicates);
   parallel_for(o.n_replicates, [&](Index r) {
-    RandomStream random(o.seed, stream_of(at + 1, r, 0));
+    RandomStream random(o.seed, stream_of(at + 1, first + r, 0));
     const SearchEnd end = search(o, exploration, random);
     for (Index scout = 0; scout < o.n_scouts; ++scout)
       for (Index site = 0; site < o.n_sites; ++site)
@@ -84,13 +85,16 @@ ColonyFacts simulate_colony(const ColonyOptions& options, const Progress& progre
   check(options);
   ColonyFacts facts;
   facts.options = options;
+  std::vector<DialPoint> fitted;
   for (std::size_t at = 0; at < options.exploration.size(); ++at) {
-    facts.rows.push_back(measured(options, static_cast<Index>(at)));
+    facts.rows.push_back(measured(options, static_cast<Index>(at), 0));
+    const LawRow others = measured(options, static_cast<Index>(at), options.n_replicates).law;
+    fitted.push_back({others.dial, others.rho});
     if (progress) progress(at + 1, options.exploration.size());
   }
   std::vector<LawRow*> rows;
   for (ColonyRow& row : facts.rows) rows.push_back(&row.law);
-  predict_falling(rows);
+  predict_from(fitted, rows);
   const auto [least, most] = ends_of_dial(facts.rows);
   facts.trend = trend_between(least->law.rho, most->law.rho);
   facts.estimate_trend = trend_between(least->estimate_correlation, most->estimate_correlation);

@@ -55,15 +55,16 @@ std::vector<Index> training_rows(const ForestOptions& o, RandomStream& random) {
   return rows;
 }
 
-/// Errors of every tree at the fixed points of one replicate, and the squared error of their mean.
-double grow_replicate(const ForestOptions& o, Index at, Index replicate, const Matrix& points,
+/// Errors of every tree at the fixed points of one replicate, counted from `first`, and the squared error of
+/// their mean.
+double grow_replicate(const ForestOptions& o, Index at, Index first, Index replicate, const Matrix& points,
                       const Vector& truth, ErrorSums& errors) {
-  RandomStream data(o.seed, stream_of(at + 1, replicate, 0));
+  RandomStream data(o.seed, stream_of(at + 1, first + replicate, 0));
   const SortedInputs inputs(uniform_inputs(data, o.n_inputs, o.n));
   const Vector y = targets(inputs.values) + std::sqrt(o.noise_variance) * data.normal_matrix(o.n, 1).col(0);
   const TreeOptions options{o.mtry[static_cast<std::size_t>(at)], o.least_leaf};
   for (Index t = 0; t < o.n_trees; ++t) {
-    RandomStream random(o.seed, stream_of(at + 1, replicate, t + 1));
+    RandomStream random(o.seed, stream_of(at + 1, first + replicate, t + 1));
     std::vector<Index> rows = training_rows(o, random);
     const RegressionTree tree(inputs, y, std::move(rows), options, random);
     for (Index p = 0; p < o.n_points; ++p) errors.add(replicate, p, tree.predict(points.col(p)) - truth[p]);
@@ -72,11 +73,12 @@ double grow_replicate(const ForestOptions& o, Index at, Index replicate, const M
          static_cast<double>(o.n_points);
 }
 
-ForestRow measured(const ForestOptions& o, Index at, const Matrix& points, const Vector& truth) {
+/// Replicates `first` and those after it.
+ForestRow measured(const ForestOptions& o, Index at, Index first, const Matrix& points, const Vector& truth) {
   ErrorSums errors(o.n_replicates, o.n_points);
   Vector squared(o.n_replicates);
   parallel_for(o.n_replicates,
-               [&](Index r) { squared[r] = grow_replicate(o, at, r, points, truth, errors); });
+               [&](Index r) { squared[r] = grow_replicate(o, at, first, r, points, truth, errors); });
   ForestRow row;
   row.law = measured_law(errors);
   row.mtry = o.mtry[static_cast<std::size_t>(at)];
@@ -94,13 +96,17 @@ ForestFacts simulate_forest(const ForestOptions& options, const Progress& progre
   const Vector truth = targets(points);
   ForestFacts facts;
   facts.options = options;
+  std::vector<DialPoint> fitted;
   for (std::size_t at = 0; at < options.mtry.size(); ++at) {
-    facts.rows.push_back(measured(options, static_cast<Index>(at), points, truth));
+    const Index row = static_cast<Index>(at);
+    facts.rows.push_back(measured(options, row, 0, points, truth));
+    const LawRow others = measured(options, row, options.n_replicates, points, truth).law;
+    fitted.push_back({others.dial, others.rho});
     if (progress) progress(at + 1, options.mtry.size());
   }
   std::vector<LawRow*> rows;
   for (ForestRow& row : facts.rows) rows.push_back(&row.law);
-  predict_falling(rows);
+  predict_from(fitted, rows);
   const auto [least, most] = ends_of_dial(facts.rows);
   facts.trend = trend_between(least->law.rho, most->law.rho);
   return facts;

@@ -166,9 +166,13 @@ void predict_row(const Design& design, LatentRow& row, Index k) {
   row.squared_bias_predicted = o.scale * ((1.0 - unseen) * (kept * kept + own * own / heads) + unseen);
   row.variance_predicted = planned.variance;
   row.mse_predicted = row.squared_bias_predicted + row.variance_predicted;
-  row.in_range = !planned.beyond_range;
+  const double leading = o.noise_variance * std::exp(dims * planned.log_growth) / static_cast<double>(o.n);
+  const double error = row.law.v.standard_error.value_or(0.0) / leading;
+  row.left_out = {row.law.v.value / leading - 1.0, ensemble::Origin::estimated, error};
+  row.in_range = !planned.beyond_range && std::abs(row.left_out.value) <= std::max(kLeftOut, 2.0 * error);
   // A correlation with the grand mean in it: (1 + (V(1)^k - 1) rho) / V(1)^k.
-  predict(row.law, rho + (1.0 - rho) * std::exp(-dims * planned.log_growth));
+  predict(row.law,
+          {rho + (1.0 - rho) * std::exp(-dims * planned.log_growth), ensemble::Origin::exact, std::nullopt});
 }
 
 /// `means` [R, kColumns] of one head dimension.

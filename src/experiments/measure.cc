@@ -121,22 +121,28 @@ LawRow measured_law(const ErrorSums& errors) {
   return row;
 }
 
-void predict(LawRow& row, double rho) {
-  row.rho_predicted = rho;
-  row.law_predicted = row.v.value * (rho + (1.0 - rho) * row.inverse_members);
+void predict(LawRow& row, const Part& rho) {
+  row.rho_predicted = rho.value;
+  row.law_predicted = row.v.value * (rho.value + (1.0 - rho.value) * row.inverse_members);
+  row.rho_predicted_error = rho.standard_error;
+  if (rho.standard_error)
+    row.law_predicted_error = row.v.value * (1.0 - row.inverse_members) * *rho.standard_error;
 }
 
-void predict_falling(const std::vector<LawRow*>& rows) {
-  std::vector<LawRow*> order = rows;
-  std::sort(order.begin(), order.end(), [](const LawRow* a, const LawRow* b) { return a->dial < b->dial; });
+std::vector<Part> falling_fit(const std::vector<DialPoint>& points) {
+  std::vector<std::size_t> order(points.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return points[a].dial < points[b].dial; });
   struct Pool {
     double weight, mean;
     std::size_t size;
   };
   std::vector<Pool> pools;
-  for (const LawRow* row : order) {
-    const double error = std::max(row->rho.standard_error.value_or(1.0), 1e-12);
-    pools.push_back({1.0 / (error * error), row->rho.value, 1});
+  for (const std::size_t i : order) {
+    const Part& rho = points[i].rho;
+    const double error = std::max(rho.standard_error.value_or(1.0), 1e-12);
+    pools.push_back({1.0 / (error * error), rho.value, 1});
     while (pools.size() > 1 && pools.back().mean > pools[pools.size() - 2].mean) {
       const Pool last = pools.back();
       pools.pop_back();
@@ -146,9 +152,17 @@ void predict_falling(const std::vector<LawRow*>& rows) {
       pool.size += last.size;
     }
   }
+  std::vector<Part> fit(points.size());
   std::size_t at = 0;
   for (const Pool& pool : pools)
-    for (std::size_t i = 0; i < pool.size; ++i) predict(*order[at++], pool.mean);
+    for (std::size_t i = 0; i < pool.size; ++i)
+      fit[order[at++]] = {pool.mean, ensemble::Origin::estimated, 1.0 / std::sqrt(pool.weight)};
+  return fit;
+}
+
+void predict_from(const std::vector<DialPoint>& fitted, const std::vector<LawRow*>& rows) {
+  const std::vector<Part> fit = falling_fit(fitted);
+  for (std::size_t i = 0; i < rows.size(); ++i) predict(*rows[i], fit[i]);
 }
 
 Trend trend_between(const Part& smallest, const Part& greatest) {

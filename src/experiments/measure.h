@@ -33,12 +33,22 @@ struct ErrorSums {
 /// fewer than three replicates, and where no point is reached by two agents in two replicates.
 LawRow measured_law(const ErrorSums& errors);
 
-/// Sets what follows from a predicted correlation.
-void predict(LawRow& row, double rho);
+/// Sets what follows from a predicted correlation, its standard error (if it has one) included.
+void predict(LawRow& row, const Part& rho);
 
-/// The fit to the measured rho, weighted by their squared standard errors, that never rises with the dial,
-/// put into every row as its prediction (pool adjacent violators).
-void predict_falling(const std::vector<LawRow*>& rows);
+/// A correlation measured at one setting of a dial.
+struct DialPoint {
+  double dial = 0.0;
+  Part rho;
+};
+
+/// The weighted least-squares fit to `points` that never rises with the dial (pool adjacent violators), in
+/// the order of `points`. Weights are the inverse squares of the standard errors; the error of a pool is that
+/// of its weighted mean.
+std::vector<Part> falling_fit(const std::vector<DialPoint>& points);
+
+/// Puts into every row the fit to `fitted`, measured at the same dials on replicates of their own.
+void predict_from(const std::vector<DialPoint>& fitted, const std::vector<LawRow*>& rows);
 
 /// The rows of the smallest and the greatest dial.
 template <class Row>

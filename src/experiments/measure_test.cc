@@ -69,24 +69,26 @@ TEST(MeasuredLaw, RefusesWhatCannotBeMeasured) {
   EXPECT_THROW(measured_law(ErrorSums(5, 3)), ArgumentError);
 }
 
-TEST(PredictFalling, PoolsWhatRises) {
-  std::vector<LawRow> rows(4);
-  const double rho[] = {0.9, 0.4, 0.6, 0.1};
-  std::vector<LawRow*> order;
+TEST(FallingFit, PoolsWhatRises) {
+  const auto point = [](double dial, double rho) {
+    return DialPoint{dial, {rho, ensemble::Origin::estimated, 0.1}};
+  };
+  // The dial counts, not the order.
+  const std::vector<DialPoint> points = {point(3, -0.1), point(1, 0.4), point(2, 0.6), point(0, 0.9)};
+  const std::vector<Part> fit = falling_fit(points);
+  const double mean[] = {-0.1, 0.5, 0.5, 0.9}, error[] = {0.1, std::sqrt(0.005), std::sqrt(0.005), 0.1};
   for (std::size_t i = 0; i < 4; ++i) {
-    rows[i].dial = static_cast<double>(i);
-    rows[i].rho = {rho[i], ensemble::Origin::estimated, 0.1};
-    rows[i].v.value = 2.0;
-    rows[i].inverse_members = 0.25;
-    order.push_back(&rows[i]);
+    EXPECT_DOUBLE_EQ(fit[i].value, mean[i]);
+    EXPECT_DOUBLE_EQ(*fit[i].standard_error, error[i]);
   }
-  std::swap(order[0], order[3]);  // the dial counts, not the order
-  predict_falling(order);
-  EXPECT_DOUBLE_EQ(rows[0].rho_predicted, 0.9);
-  EXPECT_DOUBLE_EQ(rows[1].rho_predicted, 0.5);
-  EXPECT_DOUBLE_EQ(rows[2].rho_predicted, 0.5);
-  EXPECT_DOUBLE_EQ(rows[3].rho_predicted, 0.1);
+  LawRow row;
+  row.v.value = 2.0;
+  row.inverse_members = 0.25;
+  std::vector<LawRow> rows(4, row);
+  predict_from(points, {&rows[0], &rows[1], &rows[2], &rows[3]});
   EXPECT_DOUBLE_EQ(rows[1].law_predicted, 2.0 * (0.5 + 0.5 * 0.25));
+  EXPECT_DOUBLE_EQ(*rows[1].law_predicted_error, 2.0 * 0.75 * std::sqrt(0.005));
+  EXPECT_DOUBLE_EQ(rows[0].rho_predicted, -0.1);
 }
 
 TEST(Trend, IsDecidedByThreeStandardErrors) {

@@ -21,9 +21,11 @@ Json law_object(const experiments::LawRow& row) {
   put(object, "v", row.v);
   put(object, "rho", row.rho);
   object["rho_predicted"] = number(row.rho_predicted);
+  object["rho_predicted_standard_error"] = number(row.rho_predicted_error);
   put(object, "ensemble_variance", row.ensemble_variance);
   put(object, "law", row.law);
   object["law_predicted"] = number(row.law_predicted);
+  object["law_predicted_standard_error"] = number(row.law_predicted_error);
   object["inverse_members"] = number(row.inverse_members);
   return object;
 }
@@ -53,6 +55,7 @@ Json row_object(const experiments::LatentRow& row) {
   object["mse_predicted"] = number(row.mse_predicted);
   object["squared_bias_predicted"] = number(row.squared_bias_predicted);
   object["variance_predicted"] = number(row.variance_predicted);
+  put(object, "left_out", row.left_out);
   object["in_range"] = row.in_range;
   return object;
 }

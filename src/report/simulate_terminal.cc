@@ -33,6 +33,34 @@ std::string short_part(const Part& part) {
   return fmt::format("{:.3g} +- {:.2g}", part.value, part.standard_error.value_or(0.0));
 }
 
+/// A closed form has no error; a fit to other replicates has.
+std::string predicted_text(const LawRow& row) {
+  if (!row.rho_predicted_error) return short_value(row.rho_predicted);
+  return part_text({row.rho_predicted, ensemble::Origin::estimated, row.rho_predicted_error});
+}
+
+/// How far the fits to other replicates are from what was measured, in standard errors of the difference.
+template <class Row>
+void write_agreement(std::ostream& out, const std::vector<Row>& rows, const TerminalStyle& style) {
+  double farthest = 0.0;
+  bool below_zero = false;
+  for (const Row& row : rows) {
+    const LawRow& law = row.law;
+    const double error =
+        std::hypot(law.rho.standard_error.value_or(0.0), law.rho_predicted_error.value_or(0.0));
+    const double off = std::abs(law.rho.value - law.rho_predicted);
+    if (off > 1e-12) farthest = std::max(farthest, off / error);
+    below_zero = below_zero || law.rho_predicted < 0.0;
+  }
+  write_entry(
+      out, "agreement",
+      fmt::format("rho is at most {:.2g} standard errors of the difference from its prediction", farthest),
+      style);
+  if (below_zero)
+    write_entry(out, "note", "a prediction below zero is the fit as it is: a small correlation and its error",
+                style);
+}
+
 /// A column beside those of the law.
 template <class Row>
 struct Extra {
@@ -49,12 +77,9 @@ void write_rows(std::ostream& out, const std::string& dial, const std::vector<Ro
   TextTable table(std::move(columns));
   for (const Row& row : rows) {
     const LawRow& law = row.law;
-    std::vector<Cell> cells = {{value_text(law.dial)},
-                               {short_value(law.v.value)},
-                               {part_text(law.rho)},
-                               {short_value(law.rho_predicted)},
-                               {short_part(law.ensemble_variance)},
-                               {short_value(law.law_predicted)}};
+    std::vector<Cell> cells = {
+        {value_text(law.dial)}, {short_value(law.v.value)},          {part_text(law.rho)},
+        {predicted_text(law)},  {short_part(law.ensemble_variance)}, {short_value(law.law_predicted)}};
     for (const Extra<Row>& extra : extras) cells.push_back({extra.text(row)});
     table.add_row(std::move(cells));
   }
@@ -114,11 +139,19 @@ struct Terminal {
                     o.n, o.noise_variance, o.scale, o.rate, replicates_text(2 * o.n_replicates, o.seed)),
         style);
     write_entry(out, "law", kLaw, style);
+    write_entry(
+        out, "predicted",
+        fmt::format(
+            "leading order in 1/n, which leaves the given share of v out; where that is above {:.0f} % (and "
+            "two standard errors), or V(1)^k above sqrt(n), the predictions do not hold",
+            100.0 * experiments::kLeftOut),
+        style);
     write_rows<experiments::LatentRow>(
         out, "head_dim", facts.rows,
         {{"heads", [](const auto& row) { return std::to_string(row.n_heads); }},
          {"mse", [](const auto& row) { return part_text(row.mse); }},
          {"predicted", [](const auto& row) { return value_text(row.mse_predicted); }},
+         {"left out", [](const auto& row) { return fmt::format("{:+.1f} %", 100.0 * row.left_out.value); }},
          {"range", [](const auto& row) { return std::string(row.in_range ? "ok" : "beyond"); }}},
         style);
     write_entry(out, "best",
@@ -167,12 +200,17 @@ struct Terminal {
                             o.n_points, replicates_text(o.n_replicates, o.seed)),
                 style);
     write_entry(out, "law", kLaw, style);
-    write_entry(out, "predicted",
-                "fit to rho that never rises with the dial 1 - mtry/p; there is no closed form", style);
+    write_entry(
+        out, "predicted",
+        fmt::format("fit to {} other data sets that never rises with the dial 1 - mtry/p; there is no "
+                    "closed form",
+                    o.n_replicates),
+        style);
     write_rows<experiments::ForestRow>(out, "dial", facts.rows,
                                        {{"mtry", [](const auto& row) { return std::to_string(row.mtry); }},
                                         {"mse", [](const auto& row) { return part_text(row.mse); }}},
                                        style);
+    write_agreement(out, facts.rows, style);
     write_entry(out, "trend", trend_text(facts.trend, "rho"), style);
   }
 
@@ -189,8 +227,11 @@ struct Terminal {
                 style);
     write_entry(out, "law", fmt::format("{}; errors at sites that a scout has visited, 1/M its mean", kLaw),
                 style);
-    write_entry(out, "predicted", "fit to rho that never rises with exploration; there is no closed form",
-                style);
+    write_entry(
+        out, "predicted",
+        fmt::format("fit to {} other data sets that never rises with exploration; there is no closed form",
+                    o.n_replicates),
+        style);
     write_rows<experiments::ColonyRow>(
         out, "exploration", facts.rows,
         {{"of estimates", [](const auto& row) { return short_value(row.estimate_correlation.value); }},
@@ -198,6 +239,7 @@ struct Terminal {
          {"right", [](const auto& row) { return short_value(row.accuracy.value); }},
          {"steps", [](const auto& row) { return short_value(row.n_steps); }}},
         style);
+    write_agreement(out, facts.rows, style);
     write_entry(out, "trend", trend_text(facts.trend, "rho"), style);
     write_entry(out, "trend",
                 trend_text(facts.estimate_trend, "the correlation of estimates, unvisited sites as zero"),

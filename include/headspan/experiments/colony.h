@@ -13,7 +13,7 @@ namespace headspan::experiments {
 /// same step, the search ends. The colony's estimate of a site is the mean over the scouts that visited it,
 /// and the errors of those alone are correlated; the site most scouts think best is the colony's choice.
 /// rho_predicted as in simulate_forest. Deterministic for a seed and any number of threads. Throws
-/// ArgumentError, naming the option. Cost: rows x replicates x N T K.
+/// ArgumentError, naming the option. Cost: 2 x rows x replicates x N T K.
 ColonyFacts simulate_colony(const ColonyOptions& options, const Progress& progress = {});
 
 }  // namespace headspan::experiments

@@ -23,6 +23,9 @@ struct LawRow {
   double inverse_members = 1.0;
   double rho_predicted = 0.0;  ///< from the dial
   double law_predicted = 0.0;  ///< from rho_predicted and the measured v
+  /// Monte Carlo errors of the two where rho_predicted is a fit to other replicates; none of a closed form.
+  /// That of law_predicted is v (1 - 1/M) times the other, the measured v taken as it is.
+  std::optional<double> rho_predicted_error, law_predicted_error;
 };
 
 /// What rho does between the smallest and the greatest dial value.
@@ -45,6 +48,9 @@ struct AngleFacts {
   Trend trend;
 };
 
+/// What a prediction of leading order may leave out and still be said to hold.
+inline constexpr double kLeftOut = 0.02;
+
 /// One head dimension of the redundant latents. Variances are of the noise, exact given the inputs, and mean
 /// over queries and replicates.
 struct LatentRow {
@@ -55,7 +61,11 @@ struct LatentRow {
   Part design_variance;  ///< what the keys' positions add to the error beside the noise; O(1/n)
   double squared_bias_predicted = 0.0, variance_predicted = 0.0;
   double mse_predicted = 0.0;  ///< squared_bias_predicted + variance_predicted
-  bool in_range = true;        ///< V(1)^k <= sqrt(n), where the plan's law for the variance holds
+  /// Measured v over its leading order s2 V(1)^k / n, less 1: the share that every prediction leaves out, all
+  /// of them of leading order in 1/n.
+  Part left_out;
+  /// V(1)^k <= sqrt(n), as the plan asks, and left_out within kLeftOut or two of its standard errors.
+  bool in_range = true;
 };
 
 struct LatentFacts {
@@ -79,7 +89,7 @@ struct AdditiveFacts {
 };
 
 struct ForestRow {
-  LawRow law;  ///< the dial is 1 - mtry/p; rho_predicted is the best fit that never rises with the dial
+  LawRow law;  ///< the dial is 1 - mtry/p; rho_predicted is a fit to other replicates
   Index mtry = 1;
   Part mse;  ///< of the forest at the fixed points
 };
