@@ -145,8 +145,44 @@ def test_tables_of_bias_and_correlation(tmp_path: Path, check_plan_schema: Check
     assert points[6]["rho"] == pytest.approx(0.5 - 0.3 * 5 / 15)
     assert points[6]["standard_error"] == pytest.approx(0.025)
     assert document["best"]["head_dim"] == 8
-    assert document["tie_margin"] == {"value": 0.02, "rule": "standard_error"}
-    assert [p["head_dim"] for p in document["near_ties"]] == [8]
+    # Of the difference of 7 and 8, their errors independent.
+    assert document["tie_margin"] == {"value": pytest.approx(np.hypot(0.02, 0.0225)), "rule": "standard_error"}
+    assert [p["head_dim"] for p in document["near_ties"]] == [7, 8]
+    assert document["notes"] == []
+
+
+def test_an_optimum_at_the_end_of_a_table_has_no_slope(tmp_path: Path, check_plan_schema: Check) -> None:
+    (tmp_path / "rho.csv").write_text("k,r\n1,.5\n2,.3\n4,.1\n8,.02\n")
+    words = ["--noise", 1, "--bias", "exponential:1,0.5", "--rho", tmp_path / "rho.csv", "--budget", 64, "--n", 1e3]
+    document = command.plan(*words)
+    check_plan_schema(document)
+    assert document["regime"] == "measured" and document["optimum_edge"] == "the head dimensions measured"
+    for slope in document["slopes"].values():
+        assert slope["value"] is None and slope["limit"] is None
+        assert (slope["n_at_edge"], slope["edge"]) == (slope["n_points"], "the head dimensions measured")
+    text = " ".join(command.run("plan", *words).out.split())
+    assert "46 of 46 points at the edge of the head dimensions measured, no slope" in text
+
+
+def test_a_budget_that_holds_the_optimum_for_some_n_leaves_the_rest(check_plan_schema: Check) -> None:
+    words = ["--noise", 1, "--bias", "exponential:1,0.5", "--budget", 16, "--n", 1e3]
+    document = command.plan(*words)
+    check_plan_schema(document)
+    slope = document["slopes"]["head_dim_on_log_n"]
+    assert 0 < slope["n_at_edge"] < slope["n_points"] and slope["edge"] == "the budget"
+    assert slope["value"] == pytest.approx(slope["limit"], rel=0.1)
+
+
+def test_a_negative_bias_is_noted_and_one_head_has_no_correlation(tmp_path: Path, check_plan_schema: Check) -> None:
+    (tmp_path / "bias.csv").write_text("k,b\n1,.5\n2,.3\n4,-.1\n")
+    words = ["--noise", 1, "--bias", f"table:{tmp_path / 'bias.csv'}", "--budget", 4, "--n", 1e3]
+    document = command.plan(*words)
+    check_plan_schema(document)
+    assert len(document["notes"]) == 1 and "-0.1, below zero" in document["notes"][0]
+    out = command.run("plan", *words).out
+    assert "below zero" in out
+    last = [line.split() for line in out.splitlines() if line.strip().startswith("4 ")]
+    assert last[0][:2] == ["4", "1"] and last[0][5] == "-"
 
 
 def test_the_terminal_says_the_same(tmp_path: Path) -> None:

@@ -56,6 +56,8 @@ def test_a_plan_from_a_table(tmp_path: Path, check_plan_data_schema: Check) -> N
     assert 0 <= check["regret"] < 0.05
     # A head that sees everything is the same in every draw: one says all.
     assert [p["n_draws"] for p in check["pairs"]] == [2, 2, 2, 1] and check["pairs"][-1]["standard_error"] == 0
+    assert document["notes"] == []
+    assert any("833 times the rows measured" in note for note in document["at_n"]["notes"])
     assert document["at_n"]["n"] == 1e5 and document["at_n"]["best"]["variance"] < document["best"]["variance"]
 
 

@@ -62,7 +62,7 @@ std::string plan_document(const plan::PairRules& rules, double n, double noise, 
     if (bandwidth) report.law.growth = plan::FixedGrowth{plan::log_growth(*bandwidth)};
     const plan::ErrorLaw law(report.law);
     report.allocation = plan::allocate(law, rules);
-    report.scaling = plan::scaling(law, static_cast<double>(rules.budget));
+    report.scaling = plan::scaling(law, rules);
     return document_of([&](std::ostream& out) { write_plan_json(out, report, HEADSPAN_VERSION); });
   });
 }

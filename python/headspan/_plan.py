@@ -56,10 +56,16 @@ class RealPair:
 class Slope:
     """A least-squares slope, and what it tends to."""
 
-    value: float
+    value: float | None
+    """Of the points at no edge; None where nine in ten are at one."""
     limit: float | None
     start: float
     stop: float
+    n_points: int
+    n_at_edge: int
+    """Points whose best pair is held fast."""
+    edge: str | None
+    """By what: the head dimensions measured, the budget, d_model or head_dim 1."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,8 @@ class Plan:
     optimum: RealPair
     head_dim_on_log_n: Slope
     log_n_heads_on_log_budget: Slope
+    notes: tuple[str, ...]
+    """What speaks against believing the best pair."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +107,8 @@ class DataPlan:
     noise: float
     at_n: PlanPair | None
     """The best pair for the other number of rows asked for."""
+    at_n_notes: tuple[str, ...]
+    """What speaks against believing it."""
     measured: tuple[MeasuredPair, ...]
     """Every pair fitted; empty unless checked."""
     regret: float | None
@@ -191,6 +201,7 @@ def plan_from_data(
         plan=_plan_of(document, document["n"]),
         noise=document["pilot"]["noise"],
         at_n=_pair(document["at_n"]["best"]) if document["at_n"] else None,
+        at_n_notes=tuple(document["at_n"]["notes"]) if document["at_n"] else (),
         measured=tuple(MeasuredPair(**pair) for pair in found["pairs"]) if found else (),
         regret=found["regret"] if found else None,
         regret_standard_error=found["regret_standard_error"] if found else None,
@@ -270,7 +281,15 @@ def _pairs(points: Sequence[dict[str, Any]]) -> tuple[PlanPair, ...]:
 
 
 def _slope(found: dict[str, Any]) -> Slope:
-    return Slope(value=found["value"], limit=found["limit"], start=found["from"], stop=found["to"])
+    return Slope(
+        value=found["value"],
+        limit=found["limit"],
+        start=found["from"],
+        stop=found["to"],
+        n_points=found["n_points"],
+        n_at_edge=found["n_at_edge"],
+        edge=found["edge"],
+    )
 
 
 def _plan_of(document: dict[str, Any], n: float) -> Plan:
@@ -286,4 +305,5 @@ def _plan_of(document: dict[str, Any], n: float) -> Plan:
         optimum=RealPair(**document["optimum"]),
         head_dim_on_log_n=_slope(document["slopes"]["head_dim_on_log_n"]),
         log_n_heads_on_log_budget=_slope(document["slopes"]["log_n_heads_on_log_budget"]),
+        notes=tuple(document["notes"]),
     )

@@ -29,7 +29,7 @@ int run_law(const PlanArguments& arguments) {
   report.bandwidth = words.bandwidth;
   const plan::ErrorLaw law(report.law);
   report.allocation = plan::allocate(law, report.rules);
-  report.scaling = plan::scaling(law, static_cast<double>(report.rules.budget));
+  report.scaling = plan::scaling(law, report.rules);
   for (const Output& output : outputs)
     write_output(output, [&](std::ostream& out) { write_plan_json(out, report, HEADSPAN_VERSION); });
   write_table(outputs, arguments.quiet,

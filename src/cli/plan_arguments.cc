@@ -22,6 +22,8 @@ constexpr const char* kFooter = R"(Examples:
   headspan plan --like config.json --context 8192
 
 A table has a head dimension in its first column, the value in its second, and a standard error in its third, if any.
+Near-ties are the pairs that are as good as the best, as far as is known: their error is within one standard error of the
+difference where errors were measured, else within 1 %.
 
 Exit codes:
   0 done                       3 an input file cannot be used

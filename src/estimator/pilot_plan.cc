@@ -328,27 +328,46 @@ void find_near_ties(PilotPlan& plan) {
     found.tie_margin = std::max(found.tie_margin, plan.difference_error[i]);
 }
 
+constexpr double kFar = 10.0;  // times the rows measured
+
+/// Bias and bandwidths are those of the rows measured, however many points a plan is for.
+void note_reach(const Pilot& pilot, PilotPlan& plan) {
+  const double factor = plan.n / static_cast<double>(pilot.n);
+  if (factor < kFar) return;
+  plan.allocation.notes.push_back(fmt::format(
+      "n {:.6g} is {:.3g} times the rows measured: the bias of every bandwidth is that of {} rows, "
+      "and no smaller bandwidth than theirs was tried",
+      plan.n, factor, pilot.n));
+}
+
 /// Slopes of the measured best dimension over a hundredfold range of n from the pilot's own, and of the
 /// number of heads over budgets from a quarter to four times the one asked for.
 plan::Scaling measured_scaling(const Pilot& pilot, const Table& table, const plan::PairRules& rules,
                                const PilotPlan& plan) {
+  plan::Edge edge = plan::Edge::none;
   const auto optimum = [&](double n, double budget) {
     const Reading reading =
         read(pilot, table, n, [&](Index k) { return std::max(1.0, budget / static_cast<double>(k)); });
-    return plan::continuous_optimum(plan::ErrorLaw(reading.law), budget);
+    const plan::ErrorLaw law(reading.law);
+    const plan::ContinuousPair pair = plan::continuous_optimum(law, budget);
+    edge = plan::edge_at(law, budget, pair.head_dim);
+    return pair;
   };
   plan::Scaling out;
   const double budget = static_cast<double>(rules.budget),
                widest = static_cast<double>(pilot.dimensions.front().head_dim);
   out.regime = plan::regime(plan::ErrorLaw(plan.law), budget);
   out.optimum = optimum(plan.n, budget);
+  out.optimum_edge = edge;
   const double n = static_cast<double>(pilot.n);
   out.head_dim_on_log_n = plan::fit_slope(n, 100.0 * n, kSlopePoints, [&](double at) {
-    return std::pair{std::log(at), optimum(at, budget).head_dim};
+    const double head_dim = optimum(at, budget).head_dim;
+    return plan::SlopePoint{std::log(at), head_dim, edge};
   });
   out.log_n_heads_on_log_budget =
       plan::fit_slope(std::max(widest, 0.25 * budget), 4.0 * budget, kSlopePoints, [&](double at) {
-        return std::pair{std::log(at), std::log(optimum(plan.n, at).n_heads)};
+        const double n_heads = optimum(plan.n, at).n_heads;
+        return plan::SlopePoint{std::log(at), std::log(n_heads), edge};
       });
   return out;
 }
@@ -367,6 +386,7 @@ PilotPlan plan_from(const Pilot& pilot, const plan::PairRules& rules, double n, 
   PilotPlan out = point_plan(pilot, table, bounded, n);
   add_standard_errors(pilot, bounded, options, out);
   find_near_ties(out);
+  note_reach(pilot, out);
   out.scaling = measured_scaling(pilot, table, bounded, out);
   return out;
 }

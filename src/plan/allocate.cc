@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "headspan/numeric/error.h"
 
@@ -61,8 +62,25 @@ void choose(Allocation& out) {
   out.best = static_cast<std::size_t>(least - out.curve.begin());
   out.has_standard_error = least->error.standard_error.has_value();
   out.tie_margin = least->error.standard_error.value_or(kTieShare * std::abs(mse(*least)));
-  for (std::size_t i = 0; i < out.curve.size(); ++i)
-    if (mse(out.curve[i]) <= mse(*least) + out.tie_margin) out.near_ties.push_back(i);
+  const double own = out.tie_margin;
+  for (std::size_t i = 0; i < out.curve.size(); ++i) {
+    const bool has_pair_of_errors = out.has_standard_error && i != out.best;
+    const double margin =
+        has_pair_of_errors ? std::hypot(own, out.curve[i].error.standard_error.value_or(0.0)) : own;
+    if (mse(out.curve[i]) > mse(*least) + margin) continue;
+    out.near_ties.push_back(i);
+    out.tie_margin = std::max(out.tie_margin, margin);
+  }
+}
+
+/// Measured biases can fall below zero, and a pair is best for that alone.
+void add_doubts(Allocation& out) {
+  const PairError& best = out.curve[out.best].error;
+  if (best.squared_bias >= 0.0) return;
+  out.notes.push_back(fmt::format(
+      "the squared bias of the best pair is {:.4g}, below zero: an estimate smaller than its own error, so "
+      "how small the bias is, and whether the pair is the best, is not known{}",
+      best.squared_bias, best.mse < 0.0 ? "; the mse is below zero with it" : ""));
 }
 
 }  // namespace
@@ -102,6 +120,7 @@ Allocation allocate(const ErrorLaw& law, const PairRules& rules) {
         fmt::format("budget: the measured curves reach none of the {} admissible head dimensions, {} to {}",
                     pairs.size(), pairs.front().head_dim, pairs.back().head_dim));
   choose(out);
+  add_doubts(out);
   return out;
 }
 

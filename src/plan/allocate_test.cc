@@ -74,14 +74,29 @@ TEST(Allocate, TiesWithinAStandardErrorOfMeasuredBias) {
   Vector at(4), value(4), error(4);
   at << 2, 3, 4, 6;
   value << 0.5, 0.24, 0.2, 0.25;
-  error << 0.01, 0.02, 0.045, 0.03;
+  error << 0.01, 0.02, 0.045, 0.02;
   options.bias = MeasuredCurve{at, value, error};
   const Allocation found = allocate(ErrorLaw(options), {.budget = 12, .exact = true});
   EXPECT_EQ(found.curve[found.best].pair, (Pair{4, 3}));
   EXPECT_TRUE(found.has_standard_error);
-  EXPECT_DOUBLE_EQ(found.tie_margin, 0.045);
-  EXPECT_EQ(found.near_ties, (std::vector<std::size_t>{1, 2}));  // 0.24 is, 0.25 is not
+  // Of the differences: 0.0492 for both, and 0.24 is that near, 0.25 is not.
+  EXPECT_DOUBLE_EQ(found.tie_margin, std::hypot(0.02, 0.045));
+  EXPECT_EQ(found.near_ties, (std::vector<std::size_t>{1, 2}));
+  EXPECT_TRUE(found.notes.empty());
   EXPECT_EQ(found.out_of_reach, (std::vector<Index>{1, 12}));
+}
+
+TEST(Allocate, ABiasBelowZeroIsNoted) {
+  LawOptions options = published(1e6);
+  Vector at(3), value(3);
+  at << 2, 3, 4;
+  value << 0.5, 0.3, -0.1;
+  options.bias = MeasuredCurve{at, value, {}};
+  const Allocation found = allocate(ErrorLaw(options), {.budget = 12});
+  EXPECT_EQ(found.curve[found.best].pair, (Pair{4, 3}));
+  ASSERT_EQ(found.notes.size(), 1u);
+  EXPECT_NE(found.notes[0].find("-0.1, below zero"), std::string::npos) << found.notes[0];
+  EXPECT_NE(found.notes[0].find("the mse is below zero"), std::string::npos) << found.notes[0];
 }
 
 TEST(Allocate, RefusesWhatCannotBe) {

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <boost/math/special_functions/lambert_w.hpp>
 #include <cmath>
-#include <tuple>
+#include <set>
+#include <vector>
 
 #include "headspan/numeric/error.h"
 #include "plan/curve.h"
@@ -80,8 +81,8 @@ Root polynomial_optimum(const PolynomialBias& bias, double growth, const Supply&
           supply.correlated ? "many heads, growth^k well above 1" : "lambda k well above 1"};
 }
 
-ClosedForm held_within(const Root& root, double budget) {
-  const double k = std::clamp(root.head_dim, 1.0, budget);
+ClosedForm held_within(const Root& root, double budget, double widest) {
+  const double k = std::clamp(root.head_dim, 1.0, std::min(budget, widest));
   return {{k, budget / k}, root.exact, root.assumption};
 }
 
@@ -89,21 +90,50 @@ bool is_measured(const LawOptions& options) { return !measured_curves(options).e
 
 bool has_no_bias(const BiasProfile& bias) { return !measured_bias(bias) && greatest_bias(bias) == 0.0; }
 
-/// Range of k that the law covers within [1, budget].
-std::pair<double, double> reach(const ErrorLaw& law, double budget) {
-  double from = 1.0, to = budget;
+/// Range of k that the law covers within [1, budget], and what ends it on either side.
+struct Reach {
+  double from = 1.0, to = 1.0;
+  Edge first = Edge::one, last = Edge::budget;
+};
+
+Reach reach(const ErrorLaw& law, double budget, double widest) {
+  Reach out{1.0, std::min(budget, widest), Edge::one, widest < budget ? Edge::width : Edge::budget};
   for (const MeasuredCurve* curve : measured_curves(law.options())) {
-    from = std::max(from, curve->head_dim[0]);
-    to = std::min(to, curve->head_dim[curve->head_dim.size() - 1]);
+    const double from = curve->head_dim[0], to = curve->head_dim[curve->head_dim.size() - 1];
+    if (from > out.from) {
+      out.from = from;
+      out.first = Edge::measured;
+    }
+    if (to < out.to) {
+      out.to = to;
+      out.last = Edge::measured;
+    }
   }
-  if (from > to)
-    throw ArgumentError(fmt::format("budget: the measured curves have no dimension from 1 to {}", budget));
-  return {from, to};
+  if (out.from > out.to)
+    throw ArgumentError(
+        fmt::format("budget: the measured curves have no dimension from 1 to {}", std::min(budget, widest)));
+  return out;
 }
 
-ContinuousPair best_pair(const ErrorLaw& law, double budget) {
-  if (const auto closed = closed_form(law, budget)) return closed->pair;
-  return continuous_optimum(law, budget);
+ContinuousPair best_pair(const ErrorLaw& law, double budget, double widest) {
+  if (const auto closed = closed_form(law, budget, widest)) return closed->pair;
+  return continuous_optimum(law, budget, widest);
+}
+
+constexpr double kOptimumAccuracy = 1e-6;  // relative; a tenth of it is what Brent's method gives
+
+/// Least-squares slope of points that are at no edge.
+std::optional<double> slope_of(const std::vector<SlopePoint>& points) {
+  const auto size = static_cast<Index>(points.size());
+  if (size < 2) return std::nullopt;
+  Vector x(size), y(size);
+  for (Index i = 0; i < size; ++i) {
+    x[i] = points[static_cast<std::size_t>(i)].x;
+    y[i] = points[static_cast<std::size_t>(i)].y;
+  }
+  if (y.maxCoeff() - y.minCoeff() <= kOptimumAccuracy * std::max(1.0, y.cwiseAbs().maxCoeff())) return 0.0;
+  const Vector centred = x.array() - x.mean();
+  return centred.dot(y) / centred.squaredNorm();
 }
 
 bool is_beyond_range(const ErrorLaw& law, const ContinuousPair& pair) {
@@ -113,8 +143,8 @@ bool is_beyond_range(const ErrorLaw& law, const ContinuousPair& pair) {
 /// What d k / d log n tends to.
 std::optional<double> dimension_limit(const ErrorLaw& law) {
   const LawOptions& o = law.options();
-  if (has_no_bias(o.bias) || std::holds_alternative<FiniteBias>(o.bias)) return 0.0;
   if (is_measured(o)) return std::nullopt;
+  if (has_no_bias(o.bias) || std::holds_alternative<FiniteBias>(o.bias)) return 0.0;
   const auto* fixed = std::get_if<FixedGrowth>(&o.growth);
   if (!fixed) return 0.0;
   if (const auto* exponential = std::get_if<ExponentialBias>(&o.bias))
@@ -151,8 +181,31 @@ double lambert_w_of_exp(double log_x) {
   return w;
 }
 
-Slope fit_slope(double from, double to, Index n_points,
-                const std::function<std::pair<double, double>(double)>& point) {
+const char* to_string(Edge edge) {
+  switch (edge) {
+    case Edge::none:
+      return "";
+    case Edge::one:
+      return "head_dim 1";
+    case Edge::measured:
+      return "the head dimensions measured";
+    case Edge::budget:
+      return "the budget";
+    case Edge::width:
+      return "d_model";
+  }
+  return "";
+}
+
+Edge edge_at(const ErrorLaw& law, double budget, double head_dim, double widest) {
+  const Reach range = reach(law, budget, widest);
+  if (head_dim >= range.to * (1.0 - kOptimumAccuracy)) return range.last;
+  if (head_dim > range.from * (1.0 + kOptimumAccuracy)) return Edge::none;
+  const bool ends_there = range.first == Edge::one && has_no_bias(law.options().bias);
+  return ends_there ? Edge::none : range.first;
+}
+
+Slope fit_slope(double from, double to, Index n_points, const std::function<SlopePoint(double)>& point) {
   if (!(from > 0.0 && to > from && std::isfinite(to)) || n_points < 2)
     throw ArgumentError(
         fmt::format("fit_slope: a range and two points are wanted, not {} to {} and {}", from, to, n_points));
@@ -160,17 +213,24 @@ Slope fit_slope(double from, double to, Index n_points,
   slope.from = from;
   slope.to = to;
   slope.n_points = n_points;
-  Vector x(n_points), y(n_points);
+  std::vector<SlopePoint> free;
+  std::set<Edge> edges;
   const double step = (std::log(to) - std::log(from)) / static_cast<double>(n_points - 1);
-  for (Index i = 0; i < n_points; ++i)
-    std::tie(x[i], y[i]) = point(std::exp(std::log(from) + step * static_cast<double>(i)));
-  const Vector centred = x.array() - x.mean();
-  // Of differences, so that what is constant has no slope at all.
-  slope.value = centred.dot((y.array() - y[0]).matrix()) / centred.squaredNorm();
+  for (Index i = 0; i < n_points; ++i) {
+    const SlopePoint one = point(std::exp(std::log(from) + step * static_cast<double>(i)));
+    slope.n_beyond_range += one.beyond_range ? 1 : 0;
+    if (one.edge == Edge::none)
+      free.push_back(one);
+    else
+      edges.insert(one.edge);
+  }
+  slope.n_at_edge = n_points - static_cast<Index>(free.size());
+  slope.edges.assign(edges.begin(), edges.end());
+  if (10 * slope.n_at_edge < 9 * n_points) slope.value = slope_of(free);
   return slope;
 }
 
-std::optional<ClosedForm> closed_form(const ErrorLaw& law, double budget) {
+std::optional<ClosedForm> closed_form(const ErrorLaw& law, double budget, double widest) {
   check_budget(budget);
   const LawOptions& o = law.options();
   const auto* fixed = std::get_if<FixedGrowth>(&o.growth);
@@ -179,10 +239,10 @@ std::optional<ClosedForm> closed_form(const ErrorLaw& law, double budget) {
   if (fixed->log_growth == 0.0 && supply->correlated) return std::nullopt;
   std::optional<ClosedForm> form;
   if (const auto* exponential = std::get_if<ExponentialBias>(&o.bias))
-    form = held_within(exponential_optimum(*exponential, fixed->log_growth, *supply), budget);
+    form = held_within(exponential_optimum(*exponential, fixed->log_growth, *supply), budget, widest);
   const auto* polynomial = std::get_if<PolynomialBias>(&o.bias);
   if (polynomial && fixed->log_growth > 0.0)
-    form = held_within(polynomial_optimum(*polynomial, fixed->log_growth, *supply), budget);
+    form = held_within(polynomial_optimum(*polynomial, fixed->log_growth, *supply), budget, widest);
   // The correlated forms leave out what the heads do not share.
   if (form && supply->correlated &&
       !mostly_shared(std::get<CommonCorrelation>(o.correlation).rho, form->pair.n_heads))
@@ -190,10 +250,10 @@ std::optional<ClosedForm> closed_form(const ErrorLaw& law, double budget) {
   return form;
 }
 
-ContinuousPair continuous_optimum(const ErrorLaw& law, double budget) {
+ContinuousPair continuous_optimum(const ErrorLaw& law, double budget, double widest) {
   check_budget(budget);
-  const std::pair<double, double> range = reach(law, budget);
-  const double from = range.first, to = range.second;
+  const Reach range = reach(law, budget, widest);
+  const double from = range.from, to = range.to;
   const auto error = [&](double log_k) {
     const double k = std::clamp(std::exp(log_k), from, to);
     return law.excess(k, std::max(1.0, budget / k));
@@ -217,9 +277,10 @@ bool is_saturated(const ErrorLaw& law, double budget) {
 Regime regime(const ErrorLaw& law, double budget) {
   check_budget(budget);
   const LawOptions& o = law.options();
+  // A correlation that falls with the dimension can make wider heads better by itself.
+  if (is_measured(o)) return {"measured", "no law beyond the head dimensions that were measured"};
   if (has_no_bias(o.bias))
     return {"no_bias", "nothing is gained by wider heads: head_dim is 1, n_heads is the budget"};
-  if (measured_bias(o.bias)) return {"measured", "no law beyond the dimensions that were measured"};
   if (const auto* finite = std::get_if<FiniteBias>(&o.bias))
     return {
         "intrinsic_dimension",
@@ -241,7 +302,7 @@ Regime regime(const ErrorLaw& law, double budget) {
                       words)};
 }
 
-Scaling scaling(const ErrorLaw& law, double budget, const ScalingRanges& ranges) {
+Scaling scaling(const ErrorLaw& law, double budget, const ScalingRanges& ranges, double widest) {
   if (!(ranges.n_from > 2.0 && ranges.n_to > ranges.n_from && std::isfinite(ranges.n_to)))
     throw ArgumentError(
         fmt::format("n_from, n_to: a range above 2 is wanted, it is {} to {}", ranges.n_from, ranges.n_to));
@@ -251,26 +312,37 @@ Scaling scaling(const ErrorLaw& law, double budget, const ScalingRanges& ranges)
                                     ranges.budget_from, ranges.budget_to));
   Scaling out;
   out.regime = regime(law, budget);
-  out.closed_form = closed_form(law, budget);
-  out.optimum = continuous_optimum(law, budget);
-  Index beyond = 0;
+  out.closed_form = closed_form(law, budget, widest);
+  out.optimum = continuous_optimum(law, budget, widest);
+  out.optimum_edge = edge_at(law, budget, out.optimum.head_dim, widest);
+  // Where the best head dimension lies for another n or budget.
+  const auto place = [widest](const ErrorLaw& other, double d, const ContinuousPair& pair) {
+    return SlopePoint{0.0, 0.0, edge_at(other, d, pair.head_dim, widest), is_beyond_range(other, pair)};
+  };
   out.head_dim_on_log_n = fit_slope(ranges.n_from, ranges.n_to, kSlopePoints, [&](double n) {
     const ErrorLaw other = law.with_n(n);
-    const ContinuousPair pair = best_pair(other, budget);
-    beyond += is_beyond_range(other, pair) ? 1 : 0;
-    return std::pair{std::log(n), pair.head_dim};
+    const ContinuousPair pair = best_pair(other, budget, widest);
+    SlopePoint point = place(other, budget, pair);
+    point.x = std::log(n);
+    point.y = pair.head_dim;
+    return point;
   });
   out.head_dim_on_log_n.limit = dimension_limit(law);
-  out.head_dim_on_log_n.n_beyond_range = std::exchange(beyond, 0);
   out.log_n_heads_on_log_budget =
       fit_slope(ranges.budget_from, ranges.budget_to, kSlopePoints, [&](double d) {
-        const ContinuousPair pair = best_pair(law, d);
-        beyond += is_beyond_range(law, pair) ? 1 : 0;
-        return std::pair{std::log(d), std::log(pair.n_heads)};
+        const ContinuousPair pair = best_pair(law, d, widest);
+        SlopePoint point = place(law, d, pair);
+        point.x = std::log(d);
+        point.y = std::log(pair.n_heads);
+        return point;
       });
-  out.log_n_heads_on_log_budget.n_beyond_range = beyond;
   out.log_n_heads_on_log_budget.limit = heads_limit(law);
   return out;
+}
+
+Scaling scaling(const ErrorLaw& law, const PairRules& rules) {
+  return scaling(law, static_cast<double>(rules.budget), {},
+                 rules.d_model ? static_cast<double>(*rules.d_model) : kAnyWidth);
 }
 
 }  // namespace headspan::plan

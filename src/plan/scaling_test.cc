@@ -93,8 +93,8 @@ TEST(ContinuousOptimum, MeetsTheClosedForms) {
 TEST(Scaling, PublishedSlopesAndTheirLimits) {
   const Scaling found = scaling(ErrorLaw(published(1e5)), 512);
   EXPECT_EQ(found.regime.name, "exponential_fixed");
-  EXPECT_NEAR(found.head_dim_on_log_n.value, 1.130, 5e-4);
-  EXPECT_NEAR(found.log_n_heads_on_log_budget.value, 0.946, 5e-4);
+  EXPECT_NEAR(*found.head_dim_on_log_n.value, 1.130, 5e-4);
+  EXPECT_NEAR(*found.log_n_heads_on_log_budget.value, 0.946, 5e-4);
   EXPECT_NEAR(*found.head_dim_on_log_n.limit, 1.181, 5e-4);
   EXPECT_EQ(found.log_n_heads_on_log_budget.limit, 1.0);
   EXPECT_GT(found.head_dim_on_log_n.n_beyond_range, 0);
@@ -102,7 +102,55 @@ TEST(Scaling, PublishedSlopesAndTheirLimits) {
 }
 
 TEST(Scaling, WhatABudgetHoldsFastHasNoSlope) {
-  EXPECT_EQ(scaling(ErrorLaw(published(1e5)), 7).head_dim_on_log_n.value, 0.0);
+  const Scaling found = scaling(ErrorLaw(published(1e5)), 7);
+  EXPECT_FALSE(found.head_dim_on_log_n.value);
+  EXPECT_EQ(found.head_dim_on_log_n.n_at_edge, found.head_dim_on_log_n.n_points);
+  EXPECT_EQ(found.head_dim_on_log_n.edges, std::vector<Edge>{Edge::budget});
+  EXPECT_EQ(found.optimum_edge, Edge::budget);
+  const Scaling wide = scaling(ErrorLaw(published(1e5)), 512, {}, 8.0);
+  EXPECT_NEAR(wide.optimum.head_dim, 8.0, 1e-12);
+  EXPECT_EQ(wide.closed_form->pair.head_dim, 8.0);
+  EXPECT_EQ(wide.optimum_edge, Edge::width);
+}
+
+TEST(Scaling, OfAMeasuredCurveIsThatOfItsInside) {
+  // Bias 2^-k at 1, 2, 4, 8: for few points the best lies inside, for many at the end of the curve.
+  LawOptions options = published(100);
+  Vector at(4), value(4);
+  at << 1, 2, 4, 8;
+  value << 0.5, 0.25, 0.0625, 0.00390625;
+  options.bias = MeasuredCurve{at, value, {}};
+  const Scaling found = scaling(ErrorLaw(options), 64);
+  EXPECT_EQ(found.regime.name, "measured");
+  EXPECT_FALSE(found.head_dim_on_log_n.limit);
+  EXPECT_GT(found.head_dim_on_log_n.n_at_edge, 30);
+  EXPECT_EQ(found.head_dim_on_log_n.edges, std::vector<Edge>{Edge::measured});
+  // A correlation that falls beside an exponential bias: no law either, as for one that rises.
+  options.bias = ExponentialBias{1.0, 0.5};
+  value << 0.5, 0.3, 0.1, 0.02;
+  options.correlation = MeasuredCurve{at, value, {}};
+  EXPECT_EQ(regime(ErrorLaw(options), 64).name, "measured");
+}
+
+TEST(FitSlope, LeavesOutWhatIsHeldFastAndWhatIsRounding) {
+  const auto at = [](double from, double to, double noise) {
+    return fit_slope(1.0, std::exp(10.0), 11, [=](double n) {
+      const double x = std::log(n);
+      const bool inside = x > from - 0.5 && x < to + 0.5;
+      return SlopePoint{x, inside ? 2.0 * x + noise : 7.0, inside ? Edge::none : Edge::budget};
+    });
+  };
+  EXPECT_NEAR(*at(0, 10, 0.0).value, 2.0, 1e-12);
+  EXPECT_NEAR(*at(0, 5, 0.0).value, 2.0, 1e-12);
+  EXPECT_EQ(at(0, 5, 0.0).n_at_edge, 5);
+  EXPECT_NEAR(*at(4, 5, 0.0).value, 2.0, 1e-12);
+  EXPECT_FALSE(at(5, 5, 0.0).value) << "ten of eleven are at the edge";
+  double sign = 1.0;
+  const Slope rounding = fit_slope(1.0, 1e6, 11, [&](double n) {
+    sign = -sign;
+    return SlopePoint{std::log(n), 4.0 + 1e-8 * sign * std::log(n)};
+  });
+  EXPECT_EQ(rounding.value, 0.0);
 }
 
 TEST(Scaling, RegimesChangeTheLaw) {
@@ -110,7 +158,7 @@ TEST(Scaling, RegimesChangeTheLaw) {
   const auto found = [&] { return scaling(ErrorLaw(options), 512); };
   options.correlation = CommonCorrelation{0.2};
   EXPECT_EQ(found().regime.name, "exponential_fixed_correlated");
-  EXPECT_NEAR(found().log_n_heads_on_log_budget.value, 1.0, 1e-9);
+  EXPECT_NEAR(*found().log_n_heads_on_log_budget.value, 1.0, 1e-9);
   options.correlation = OrthogonalHeads{};
   options.bias = PolynomialBias{1.0, 1.0};
   EXPECT_EQ(found().regime.name, "polynomial_fixed");
@@ -152,7 +200,7 @@ TEST(ClosedForm, OfCorrelatedHeadsOnlyWhereTheyShareMostOfTheVariance) {
     EXPECT_FALSE(found.closed_form) << rho;
     EXPECT_EQ(found.regime.name, "exponential_fixed") << rho;
     EXPECT_NEAR(found.optimum.head_dim, 17.8, 0.3) << rho;
-    EXPECT_NEAR(found.head_dim_on_log_n.value, 1.13, 0.02) << rho;
+    EXPECT_NEAR(*found.head_dim_on_log_n.value, 1.13, 0.02) << rho;
   }
   LawOptions options = published(1e5);
   options.correlation = CommonCorrelation{0.3};

@@ -71,6 +71,7 @@ Json plan_object(const estimator::PilotPlan& plan) {
   return {{"n", number(plan.n)},
           {"best", pair_object(plan, found.best)},
           {"near_ties", std::move(near_ties)},
+          {"notes", found.notes},
           {"curve", std::move(curve)}};
 }
 

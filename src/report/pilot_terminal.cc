@@ -67,6 +67,7 @@ void write_plan(std::ostream& out, const estimator::PilotPlan& plan, const Termi
   write_entry(out, fmt::format("n {:.6g}", plan.n), best_text(plan), style);
   write_entry(out, "near-ties", near_ties_text(plan.allocation, "one standard error of the difference"),
               style);
+  write_notes(out, plan.allocation, style);
 }
 
 /// Over draws of the projections; without an error where every draw is the same.
@@ -112,10 +113,13 @@ void write_curve(std::ostream& out, const PilotReport& report, const TerminalSty
   const std::size_t first = std::min(found.best - std::min(found.best, shown / 2), size - shown);
   for (std::size_t i = first; i < first + shown; ++i) {
     const plan::PlanPoint& point = found.curve[i];
-    std::vector<Cell> row = {{std::to_string(point.pair.head_dim)},  {std::to_string(point.pair.n_heads)},
-                             {short_text(plan.bandwidth[i])},        {short_text(point.error.mse)},
-                             {short_text(point.error.squared_bias)}, {short_text(point.error.variance)},
-                             {short_text(point.error.rho)}};
+    std::vector<Cell> row = {{std::to_string(point.pair.head_dim)},
+                             {std::to_string(point.pair.n_heads)},
+                             {short_text(plan.bandwidth[i])},
+                             {short_text(point.error.mse)},
+                             {short_text(point.error.squared_bias)},
+                             {short_text(point.error.variance)},
+                             {rho_text(point)}};
     if (report.check) {
       const estimator::MeasuredPair& measured = report.check->pairs[i];
       row.push_back({short_text(measured.loo)});

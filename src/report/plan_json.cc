@@ -70,6 +70,7 @@ void write_plan_json(std::ostream& out, const PlanReport& report, const std::str
   document["near_ties"] = std::move(near_ties);
   document["tie_margin"] = {{"value", number(found.tie_margin)},
                             {"rule", found.has_standard_error ? "standard_error" : "one_percent"}};
+  document["notes"] = found.notes;
   document["reliable_to"] = found.reliable_to ? Json(*found.reliable_to) : Json();
   document["out_of_reach"] = found.out_of_reach;
   document["curve"] = std::move(curve);

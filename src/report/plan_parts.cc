@@ -28,10 +28,17 @@ Json closed_object(const std::optional<plan::ClosedForm>& closed) {
   return object;
 }
 
+std::string edges_text(const plan::Slope& slope) {
+  std::string text;
+  for (const plan::Edge edge : slope.edges) append(text, " or ", to_string(edge));
+  return text;
+}
+
 Json slope_object(const plan::Slope& slope) {
   return {{"value", number(slope.value)}, {"limit", number(slope.limit)},
           {"from", number(slope.from)},   {"to", number(slope.to)},
-          {"n_points", slope.n_points},   {"n_beyond_range", slope.n_beyond_range}};
+          {"n_points", slope.n_points},   {"n_beyond_range", slope.n_beyond_range},
+          {"n_at_edge", slope.n_at_edge}, {"edge", slope.edges.empty() ? Json() : Json(edges_text(slope))}};
 }
 
 std::string rules_text(const plan::PairRules& rules) {
@@ -72,6 +79,8 @@ Json scaling_object(const plan::Scaling& scaling) {
           {"law", scaling.regime.law},
           {"closed_form", closed_object(scaling.closed_form)},
           {"optimum", pair_object(scaling.optimum)},
+          {"optimum_edge",
+           scaling.optimum_edge == plan::Edge::none ? Json() : Json(to_string(scaling.optimum_edge))},
           {"slopes",
            {{"head_dim_on_log_n", slope_object(scaling.head_dim_on_log_n)},
             {"log_n_heads_on_log_budget", slope_object(scaling.log_n_heads_on_log_budget)}}}};
@@ -91,16 +100,29 @@ void write_budget(std::ostream& out, const plan::PairRules& rules, const Termina
                 style);
 }
 
+void write_notes(std::ostream& out, const plan::Allocation& found, const TerminalStyle& style) {
+  for (const std::string& note : found.notes) write_entry(out, "note", note, style);
+}
+
+std::string rho_text(const plan::PlanPoint& point) {
+  return point.pair.n_heads > 1 ? short_text(point.error.rho) : "-";
+}
+
 std::string continuous_text(const plan::ContinuousPair& pair) {
   return fmt::format("head_dim {:.4f}, n_heads {:.5g}", pair.head_dim, pair.n_heads);
 }
 
 std::string slope_text(const plan::Slope& slope, const char* over) {
-  std::string text = fmt::format("{:.4g} over {} {:.3g} to {:.3g}", slope.value, over, slope.from, slope.to);
+  const std::string range = fmt::format("over {} {:.3g} to {:.3g}", over, slope.from, slope.to);
+  const std::string held =
+      fmt::format("{} of {} points at the edge of {}", slope.n_at_edge, slope.n_points, edges_text(slope));
+  if (!slope.value) return fmt::format("{}: {}, no slope", range, held);
+  std::string text = fmt::format("{:.4g} {}", *slope.value, range);
   if (slope.limit) text += fmt::format(", tends to {:.4g}", *slope.limit);
   if (slope.n_beyond_range > 0)
     text +=
         fmt::format(" ({} of {} points beyond the range of the law)", slope.n_beyond_range, slope.n_points);
+  if (slope.n_at_edge > 0) text += fmt::format(" ({}, left out)", held);
   return text;
 }
 

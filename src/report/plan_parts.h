@@ -24,6 +24,11 @@ void write_budget(std::ostream& out, const plan::PairRules& rules, const Termina
 std::string continuous_text(const plan::ContinuousPair& pair);
 std::string slope_text(const plan::Slope& slope, const char* over);
 
+/// What speaks against believing the best pair.
+void write_notes(std::ostream& out, const plan::Allocation& found, const TerminalStyle& style);
+/// The correlation of two heads, "-" where there is one.
+std::string rho_text(const plan::PlanPoint& point);
+
 /// The pairs within the margin of the best, which `margin` names.
 std::string near_ties_text(const plan::Allocation& found, const std::string& margin);
 

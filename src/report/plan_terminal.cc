@@ -82,8 +82,9 @@ void write_answer(std::ostream& out, const plan::Allocation& found, const Termin
               fmt::format("{}: mse {:.5g} = squared bias {:.4g} + variance {:.4g}", pair_text(best.pair),
                           best.error.mse, best.error.squared_bias, best.error.variance),
               style);
-  const std::string margin = found.has_standard_error ? "one standard error" : "1 %";
+  const std::string margin = found.has_standard_error ? "one standard error of the difference" : "1 %";
   write_entry(out, "near-ties", near_ties_text(found, margin), style);
+  write_notes(out, found, style);
   write_entry(out, "range", range_text(found), style);
   if (!found.out_of_reach.empty())
     write_entry(out, "left out",
@@ -99,7 +100,10 @@ void write_scaling(std::ostream& out, const plan::Scaling& scaling, const Termin
                 fmt::format("{} ({}{})", continuous_text(scaling.closed_form->pair),
                             scaling.closed_form->exact ? "" : "a limit: ", scaling.closed_form->assumption),
                 style);
-  write_entry(out, "optimum", fmt::format("{} (real numbers, numerically)", continuous_text(scaling.optimum)),
+  const bool held = scaling.optimum_edge != plan::Edge::none;
+  write_entry(out, "optimum",
+              fmt::format("{} (real numbers, numerically{}{})", continuous_text(scaling.optimum),
+                          held ? "; at the edge of " : "", to_string(scaling.optimum_edge)),
               style);
   write_entry(out, "slopes", fmt::format("head_dim on log n {}", slope_text(scaling.head_dim_on_log_n, "n")),
               style);
@@ -122,7 +126,7 @@ void write_curve(std::ostream& out, const plan::Allocation& found, const Termina
     const plan::PairError& error = point.error;
     std::vector<Cell> row = {
         {std::to_string(point.pair.head_dim)}, {std::to_string(point.pair.n_heads)}, {short_text(error.mse)},
-        {short_text(error.squared_bias)},      {short_text(error.variance)},         {short_text(error.rho)}};
+        {short_text(error.squared_bias)},      {short_text(error.variance)},         {rho_text(point)}};
     if (has_bandwidth) row.push_back({short_text(error.bandwidth)});
     const bool tied = std::find(found.near_ties.begin(), found.near_ties.end(), i) != found.near_ties.end();
     std::string mark = i == found.best ? "best" : tied ? "near-tie" : "";

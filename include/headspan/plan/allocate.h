@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "headspan/plan/profile.h"
@@ -45,12 +46,15 @@ struct PlanPoint {
 struct Allocation {
   std::vector<PlanPoint> curve;  ///< head dimensions ascending
   std::size_t best = 0;          ///< place of the least mse; of equal ones the smallest head dimension
-  /// Places of all pairs whose mse is within `tie_margin` of the least, the best included.
+  /// Places of all pairs whose mse is within a margin of the least, the best included: one standard error of
+  /// the difference, or 1 % of the least mse where none is known. Of a measured curve only the errors of
+  /// single pairs are known, s and t; they are taken as independent, sqrt(s^2 + t^2).
   std::vector<std::size_t> near_ties;
-  double tie_margin = 0.0;           ///< one standard error of the best pair, or 1 % of its mse
+  double tie_margin = 0.0;           ///< the greatest of these margins; of the best alone its own error
   bool has_standard_error = false;   ///< which of the two
   std::vector<Index> out_of_reach;   ///< admissible head dimensions that a measured curve does not reach
   std::optional<Index> reliable_to;  ///< the largest head dimension in the range of the law, if any
+  std::vector<std::string> notes{};  ///< what speaks against believing the best pair, in sentences
 };
 
 /// Evaluates the law at every admissible pair. Throws ArgumentError as admissible_pairs() does, for
