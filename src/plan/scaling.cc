@@ -115,11 +115,6 @@ Reach reach(const ErrorLaw& law, double budget, double widest) {
   return out;
 }
 
-ContinuousPair best_pair(const ErrorLaw& law, double budget, double widest) {
-  if (const auto closed = closed_form(law, budget, widest)) return closed->pair;
-  return continuous_optimum(law, budget, widest);
-}
-
 constexpr double kOptimumAccuracy = 1e-6;  // relative; a tenth of it is what Brent's method gives
 
 /// Least-squares slope of points that are at no edge.
@@ -321,7 +316,7 @@ Scaling scaling(const ErrorLaw& law, double budget, const ScalingRanges& ranges,
   };
   out.head_dim_on_log_n = fit_slope(ranges.n_from, ranges.n_to, kSlopePoints, [&](double n) {
     const ErrorLaw other = law.with_n(n);
-    const ContinuousPair pair = best_pair(other, budget, widest);
+    const ContinuousPair pair = continuous_optimum(other, budget, widest);
     SlopePoint point = place(other, budget, pair);
     point.x = std::log(n);
     point.y = pair.head_dim;
@@ -330,7 +325,7 @@ Scaling scaling(const ErrorLaw& law, double budget, const ScalingRanges& ranges,
   out.head_dim_on_log_n.limit = dimension_limit(law);
   out.log_n_heads_on_log_budget =
       fit_slope(ranges.budget_from, ranges.budget_to, kSlopePoints, [&](double d) {
-        const ContinuousPair pair = best_pair(law, d, widest);
+        const ContinuousPair pair = continuous_optimum(law, d, widest);
         SlopePoint point = place(law, d, pair);
         point.x = std::log(d);
         point.y = std::log(pair.n_heads);

@@ -153,12 +153,31 @@ TEST(FitSlope, LeavesOutWhatIsHeldFastAndWhatIsRounding) {
   EXPECT_EQ(rounding.value, 0.0);
 }
 
+// Least-squares slopes of optima that scipy.optimize.minimize_scalar finds. The closed forms are limits
+// there, and theirs are 1.181 and .9976, 2.098 and .9242, 1.984 and .9495.
+TEST(Scaling, SlopesAreThoseOfTheOptimumWhereTheClosedFormIsALimit) {
+  const auto expect = [](const LawOptions& options, double on_log_n, double on_log_budget) {
+    const Scaling found = scaling(ErrorLaw(options), 512);
+    EXPECT_NEAR(*found.head_dim_on_log_n.value, on_log_n, 1e-4);
+    EXPECT_NEAR(*found.log_n_heads_on_log_budget.value, on_log_budget, 1e-4);
+  };
+  LawOptions options = published(1e5);
+  options.correlation = CommonCorrelation{0.1};
+  expect(options, 1.1645, 0.9949);
+  options = published(1e5);
+  options.bias = PolynomialBias{1.0, 2.0};
+  expect(options, 2.1073, 0.9231);
+  options = published(1e5);
+  options.growth = FixedGrowth{log_growth(5.0)};
+  expect(options, 1.9122, 0.9556);
+}
+
 TEST(Scaling, RegimesChangeTheLaw) {
   LawOptions options = published(1e5);
   const auto found = [&] { return scaling(ErrorLaw(options), 512); };
   options.correlation = CommonCorrelation{0.2};
   EXPECT_EQ(found().regime.name, "exponential_fixed_correlated");
-  EXPECT_NEAR(*found().log_n_heads_on_log_budget.value, 1.0, 1e-9);
+  EXPECT_NEAR(*found().log_n_heads_on_log_budget.value, 1.0, 5e-3);
   options.correlation = OrthogonalHeads{};
   options.bias = PolynomialBias{1.0, 1.0};
   EXPECT_EQ(found().regime.name, "polynomial_fixed");

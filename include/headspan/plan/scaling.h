@@ -111,10 +111,10 @@ struct Scaling {
   Slope log_n_heads_on_log_budget;  ///< d log H / d log D at the law's n
 };
 
-/// All of it for heads no wider than `widest`; the slopes follow the closed form where there is one, else the
-/// continuous optimum. A measured bias or correlation has slopes too, as far as its curve reaches. Throws
-/// ArgumentError as the functions above do and for ranges that are empty or reach n <= 2 or a budget below 1.
-/// O(100) optima.
+/// All of it for heads no wider than `widest`; the slopes are those of the continuous optimum,
+/// which a closed form may only approach. A measured bias or correlation has slopes too, as far as its curve
+/// reaches. Throws ArgumentError as the functions above do and for ranges that are empty or reach n <= 2 or a
+/// budget below 1. O(100) optima.
 Scaling scaling(const ErrorLaw& law, double budget, const ScalingRanges& ranges = {},
                 double widest = kAnyWidth);
 /// For the budget and the widest head of `rules`.
