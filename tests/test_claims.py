@@ -33,3 +33,14 @@ def test_names_seeds_and_threads() -> None:
         headspan.verify("closur")
     with pytest.raises(ValueError, match="seed"):
         headspan.verify("closure", seed=-1)
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(TypeError, match="claims: names in quotes wanted, one an argument, not list"):
+        headspan.verify(["closure", "ambiguity"])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"there is no 'nope'; claim_ids\(\) names all"):
+        headspan.verify("nope")
+    with pytest.raises(TypeError, match="seed: an integer wanted"):
+        headspan.verify("closure", seed=0.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="mutate: True or False wanted"):
+        headspan.verify("closure", mutate="yes")  # type: ignore[arg-type]

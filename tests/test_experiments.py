@@ -68,3 +68,18 @@ def test_trouble_is_named() -> None:
         headspan.simulate_forest([0])
     with pytest.raises(ValueError, match="n_scouts: must be at least 2"):
         headspan.simulate_colony(n_scouts=1)
+
+
+def test_wrong_types_are_named() -> None:
+    with pytest.raises(TypeError, match="n_heads: an integer wanted, not float"):
+        headspan.simulate_angles([0], n_heads=2.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="degrees: "):
+        headspan.simulate_angles("none")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="mtry: an integer"):
+        headspan.simulate_forest([1.5])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="bootstrap: True or False wanted"):
+        headspan.simulate_forest([1], bootstrap="yes")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="noise_sd: a number wanted"):
+        headspan.simulate_colony([0.5], noise_sd="loud")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="kernel: a name in quotes"):
+        headspan.simulate_angles([0], kernel=1)  # type: ignore[arg-type]

@@ -79,3 +79,16 @@ def test_trouble_is_named(name: str) -> None:
     act, words = TROUBLE[name]
     with pytest.raises(ValueError, match=words):
         act()
+
+
+def test_wrong_types_are_named() -> None:
+    with pytest.raises(TypeError, match="n_heads: an integer wanted, not float"):
+        headspan.diverse_frames(2.5, 1, 3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="tolerance: a number wanted, not str"):
+        headspan.diverse_frames(2, 1, 3, tolerance="small")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="d: an integer wanted, not str"):
+        headspan.random_frames(2, 1, "3")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="cosine: a number wanted"):
+        headspan.equal_angle_frames(2, 1, None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="seed: at least 0"):
+        headspan.random_frames(2, 1, 3, seed=-1)

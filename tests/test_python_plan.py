@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,5 +90,39 @@ def test_what_cannot_be_is_explained() -> None:
         headspan.plan_from_data(np.eye(4), np.arange(4.0), 4)
     with pytest.raises(ValueError, match="draws"):
         headspan.plan_from_data(np.eye(9), np.arange(9.0), 4, check=True, draws=0)
+    with pytest.raises(TypeError, match="at_n: a number wanted, not str"):
+        headspan.plan_from_data(np.eye(9), np.arange(9.0), 4, at_n="many")  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="no such file"):
         headspan.attention_costs("nothing.json")
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ({"budget": 512.5}, TypeError, "budget: an integer wanted, not float"),
+        ({"n": "many"}, TypeError, "n: a number wanted, not str"),
+        ({"noise": None}, TypeError, "noise: a number wanted, not NoneType"),
+        ({"bias": "exponential"}, TypeError, "bias: a tuple such as"),
+        ({"bias": ("exponential", "1", 0.5)}, TypeError, "bias: a number wanted, not str"),
+        ({"bias": ("table", "rows")}, TypeError, "bias: "),
+        ({"bandwidth": None}, TypeError, "bandwidth: a number wanted"),
+        ({"rho": "near"}, ValueError, "rho: must be 'orthogonal', 'frame'"),
+        ({"rho": True}, TypeError, "rho: a number wanted, not bool"),
+        ({"exact": 1}, TypeError, "exact: True or False wanted, not int"),
+        ({"multiple_of": 1.5}, TypeError, "multiple_of: an integer wanted"),
+        ({"d_model": 2**70}, ValueError, "d_model: at most"),
+    ],
+)
+def test_what_is_of_the_wrong_type_is_named(given: dict[str, Any], error: type[Exception], words: str) -> None:
+    arguments: dict[str, Any] = {"budget": 8, "n": 1e5, "noise": 1, "bias": ("exponential", 1, 0.5), **given}
+    budget = arguments.pop("budget")
+    with pytest.raises(error, match=words) as caught:
+        headspan.plan(budget, **arguments)
+    assert "arguments" not in str(caught.value)
+
+
+def test_plans_carry_their_notes_and_edges() -> None:
+    found = headspan.plan(4, n=1e3, noise=1, bias=("table", [[1, 0.5], [2, 0.3], [4, -0.1]]))
+    assert len(found.notes) == 1 and "below zero" in found.notes[0]
+    slope = found.head_dim_on_log_n
+    assert (slope.value, slope.edge, slope.n_at_edge) == (None, "the budget", slope.n_points)

@@ -129,6 +129,33 @@ def integer(name: str, value: Any, least: int, most: int) -> int:
     return int(value)
 
 
+def number(name: str, value: Any) -> float:
+    """`value`, a real number; its range the compiled part knows."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name}: a number wanted, not {type(value).__name__}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name}: too large for a floating-point number") from None
+
+
+def count(name: str, value: Any) -> int:
+    """`value`, an integer; its range but for that of 64 bits the compiled part knows."""
+    return integer(name, value, -(2**63), 2**63 - 1)
+
+
+def seed_number(value: Any) -> int:
+    """`value`, an integer that a seed can be."""
+    return integer("seed", value, 0, 2**64 - 1)
+
+
+def flag(name: str, value: Any) -> bool:
+    """`value`, True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}: True or False wanted, not {type(value).__name__}")
+    return bool(value)
+
+
 def thread_count(threads: int | None) -> int:
     """0, all cores, for None."""
     return 0 if threads is None else integer("threads", threads, 1, 2**31 - 1)

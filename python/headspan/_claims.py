@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 from . import _arrays, _core
 from ._core import Claim
 
@@ -21,8 +23,21 @@ def verify(
     beside it; "undecided" where none is sharp enough for that; "failed" where one disagrees. thorough: a hundred times
     the draws. mutate: the wrong formula of each claim in place of the right one, so that every claim should fail.
 
-    Raises ValueError on an unknown name. The same numbers for any number of threads.
+    Names are separate arguments: verify("closure", "ambiguity"), or verify(*names). Raises ValueError on an unknown
+    name. The same numbers for any number of threads.
     """
-    if seed < 0 or seed >= 2**64:
-        raise ValueError(f"seed: must lie between 0 and 2**64 - 1, not {seed}")
-    return _core.verify(list(claims), seed, thorough, mutate, _arrays.thread_count(threads))
+    known = claim_ids()
+    for claim in claims:
+        if not isinstance(claim, str):
+            raise TypeError(f"claims: names in quotes wanted, one an argument, not {type(claim).__name__}")
+        if claim not in known:
+            near = difflib.get_close_matches(claim, known, 1)
+            remedy = f"is {near[0]!r} meant?" if near else "claim_ids() names all of them"
+            raise ValueError(f"claims: there is no {claim!r}; {remedy}")
+    return _core.verify(
+        list(claims),
+        _arrays.seed_number(seed),
+        _arrays.flag("thorough", thorough),
+        _arrays.flag("mutate", mutate),
+        _arrays.thread_count(threads),
+    )

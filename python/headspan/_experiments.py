@@ -39,7 +39,7 @@ def simulate_angles(
     return _core.simulate_angles(
         _with(
             _core.AngleOptions(),
-            degrees=_floats(degrees),
+            degrees=_floats("degrees", _listed(degrees)),
             n_heads=n_heads,
             head_dim=head_dim,
             n=n,
@@ -77,7 +77,7 @@ def simulate_latents(
     return _core.simulate_latents(
         _with(
             _core.LatentOptions(),
-            head_dims=_integers(head_dims),
+            head_dims=_integers("head_dims", _listed(head_dims)),
             budget=budget,
             scale=scale,
             rate=rate,
@@ -146,7 +146,7 @@ def simulate_forest(
     return _core.simulate_forest(
         _with(
             _core.ForestOptions(),
-            mtry=_integers(mtry),
+            mtry=_integers("mtry", _listed(mtry)),
             n_inputs=n_inputs,
             n_trees=n_trees,
             n=n,
@@ -184,7 +184,7 @@ def simulate_colony(
     return _core.simulate_colony(
         _with(
             _core.ColonyOptions(),
-            exploration=_floats(exploration),
+            exploration=_floats("exploration", _listed(exploration)),
             thompson=thompson,
             n_scouts=n_scouts,
             n_sites=n_sites,
@@ -201,16 +201,33 @@ def simulate_colony(
 
 
 def _with(options: Options, **given: Any) -> Options:
-    """`options` with what was given; the rest keeps the defaults of the library."""
+    """`options` with what was given; the rest keeps the defaults of the library, which say what each must be."""
     for name, value in given.items():
         if value is not None:
-            setattr(options, name, value)
+            setattr(options, name, _like(name, value, getattr(options, name)))
     return options
 
 
-def _floats(values: Iterable[float] | None) -> list[float] | None:
-    return None if values is None else [float(value) for value in values]
+def _like(name: str, value: Any, default: Any) -> Any:
+    if name == "seed":
+        return _arrays.seed_number(value)
+    if isinstance(default, list):
+        return value
+    if isinstance(default, bool):
+        return _arrays.flag(name, value)
+    if isinstance(default, int):
+        return _arrays.count(name, value)
+    return _arrays.word(name, value) if isinstance(default, str) else _arrays.number(name, value)
 
 
-def _integers(values: Iterable[int] | None) -> list[int] | None:
-    return None if values is None else [int(value) for value in values]
+def _listed(values: Any) -> Any:
+    """Iterables that are no sequences, such as ranges and generators, as lists."""
+    return list(values) if isinstance(values, Iterable) and not isinstance(values, str) else values
+
+
+def _floats(name: str, values: Any) -> list[float] | None:
+    return None if values is None else [float(value) for value in _arrays.vector(name, values)]
+
+
+def _integers(name: str, values: Any) -> list[int] | None:
+    return None if values is None else _arrays.integers(name, values)

@@ -45,29 +45,39 @@ def diverse_frames(
     bound is reached where a tight fusion frame exists, see tight_frame_exists. Deterministic for a seed. Raises
     ValueError on dimensions that are not positive or exceed d.
     """
-    found = _core.diverse_frames(n_heads, head_dim, d, seed, tolerance, max_evaluations)
+    n_heads, head_dim, d = _dimensions(n_heads, head_dim, d)
+    found = _core.diverse_frames(
+        n_heads,
+        head_dim,
+        d,
+        _arrays.seed_number(seed),
+        _arrays.number("tolerance", tolerance),
+        _arrays.integer("max_evaluations", max_evaluations, -(2**31), 2**31 - 1),
+    )
     return DiverseFrames(found[0].reshape(n_heads, head_dim, d), *found[1:])
 
 
 def random_frames(n_heads: int, head_dim: int, d: int, *, seed: int = 0) -> NDArray[np.float64]:
     """Orthonormal bases [H, k, d] of independent uniformly random subspaces."""
-    return _core.random_frames(n_heads, head_dim, d, seed).reshape(n_heads, head_dim, d)
+    n_heads, head_dim, d = _dimensions(n_heads, head_dim, d)
+    return _core.random_frames(n_heads, head_dim, d, _arrays.seed_number(seed)).reshape(n_heads, head_dim, d)
 
 
 def equal_angle_frames(n_heads: int, head_dim: int, cosine: float) -> NDArray[np.float64]:
     """Frames [H, k, k (H + 1)] of which every two have all principal angles equal to arccos(cosine)."""
-    stacked = _core.equal_angle_frames(n_heads, head_dim, cosine)
+    n_heads, head_dim = _arrays.count("n_heads", n_heads), _arrays.count("head_dim", head_dim)
+    stacked = _core.equal_angle_frames(n_heads, head_dim, _arrays.number("cosine", cosine))
     return stacked.reshape(n_heads, head_dim, stacked.shape[1])
 
 
 def tight_frame_exists(n_heads: int, head_dim: int, d: int) -> bool:
     """Whether H subspaces of dimension k in R^d exist whose projectors sum to a multiple of the identity."""
-    return _core.tight_frame_exists(n_heads, head_dim, d)
+    return _core.tight_frame_exists(*_dimensions(n_heads, head_dim, d))
 
 
 def least_mean_overlap(n_heads: int, head_dim: int, d: int) -> float:
     """max(0, (H k / d - 1) / (H - 1)); 0 for one head."""
-    return _core.least_mean_overlap(n_heads, head_dim, d)
+    return _core.least_mean_overlap(*_dimensions(n_heads, head_dim, d))
 
 
 def diversity_penalty(weights: ArrayLike) -> DiversityPenalty:
@@ -83,3 +93,7 @@ def diversity_penalty(weights: ArrayLike) -> DiversityPenalty:
     stacked = np.ascontiguousarray(array, dtype=np.float64).reshape(n_heads * head_dim, d)
     value, gradient = _core.diversity_penalty(stacked, n_heads)
     return DiversityPenalty(value, gradient.reshape(n_heads, head_dim, d))
+
+
+def _dimensions(n_heads: int, head_dim: int, d: int) -> tuple[int, int, int]:
+    return _arrays.count("n_heads", n_heads), _arrays.count("head_dim", head_dim), _arrays.count("d", d)

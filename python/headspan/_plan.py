@@ -156,13 +156,23 @@ def plan(
     """
     kind, number, rho_table = _correlation("frame" if rho is None and d_model is not None else rho, d_model)
     profile, numbers, bias_table = _bias(bias)
-    rules = _core.PairRules(budget, exact, multiple_of, n_kv_heads, d_model)
-    width = None if isinstance(bandwidth, str) else float(bandwidth)
+    rules = _rules(budget, exact, multiple_of, n_kv_heads, d_model)
+    width = None if isinstance(bandwidth, str) else _arrays.number("bandwidth", bandwidth)
     if isinstance(bandwidth, str) and bandwidth != "optimal":
         raise ValueError(f"bandwidth: must be a number or 'optimal', it is {bandwidth!r}")
     document = json.loads(
         _core.plan_document(
-            rules, float(n), float(noise), profile, numbers, bias_table, width, signal, kind, number, rho_table
+            rules,
+            _arrays.number("n", n),
+            _arrays.number("noise", noise),
+            profile,
+            numbers,
+            bias_table,
+            width,
+            None if signal is None else _arrays.number("signal", signal),
+            kind,
+            number,
+            rho_table,
         )
     )
     return _plan_of(document, float(n))
@@ -188,11 +198,13 @@ def plan_from_data(
     x: [n, d], y: [n]. at_n: a plan for so many rows too. check: every pair is fitted with new
     projections, those that could be the best `draws` times. Raises ValueError on fewer than 8 rows, what is not finite, and where nothing varies.
     """
-    if check and draws < 1:
-        raise ValueError(f"draws: must be at least 1, it is {draws}")
-    rules = _core.PairRules(budget, exact, multiple_of, n_kv_heads, d_model)
+    check = _arrays.flag("check", check)
+    if check:
+        draws = _arrays.integer("draws", draws, 1, 2**63 - 1)
+    rules = _rules(budget, exact, multiple_of, n_kv_heads, d_model)
     text = _core.plan_data_document(
-        _arrays.rows("x", x, np.float64), _arrays.vector("y", y), rules, at_n, draws if check else 0, seed,
+        _arrays.rows("x", x, np.float64), _arrays.vector("y", y), rules,
+        None if at_n is None else _arrays.number("at_n", at_n), draws if check else 0, _arrays.seed_number(seed),
         _arrays.thread_count(threads),
     )  # fmt: skip
     document = json.loads(text)
@@ -227,13 +239,40 @@ def attention_costs(
     heads are shared, else one per head. Raises RuntimeError naming the file and the key of a configuration that cannot
     be used, ValueError for pairs that cannot be.
     """
-    rules = _core.PairRules(1, exact, multiple_of, 1, d_model)
-    text = _core.plan_model_document(fspath(config), budget, rules, n_kv_heads, context, bytes_per_number)
+    rules = _rules(1, exact, multiple_of, 1, d_model)
+    text = _core.plan_model_document(
+        _path("config", config),
+        _optional_count("budget", budget),
+        rules,
+        _optional_count("n_kv_heads", n_kv_heads),
+        _arrays.count("context", context),
+        _arrays.count("bytes_per_number", bytes_per_number),
+    )
     return tuple(AttentionCost(**pair) for pair in json.loads(text)["pairs"])
 
 
+def _optional_count(name: str, value: int | None) -> int | None:
+    return None if value is None else _arrays.count(name, value)
+
+
+def _rules(budget: int, exact: bool, multiple_of: int, n_kv_heads: int, d_model: int | None) -> _core.PairRules:
+    return _core.PairRules(
+        _arrays.count("budget", budget),
+        _arrays.flag("exact", exact),
+        _arrays.count("multiple_of", multiple_of),
+        _arrays.count("n_kv_heads", n_kv_heads),
+        _optional_count("d_model", d_model),
+    )
+
+
+def _path(name: str, value: str | PathLike[str]) -> str:
+    if not isinstance(value, (str, PathLike)):
+        raise TypeError(f"{name}: a path wanted, not {type(value).__name__}")
+    return fspath(value)
+
+
 def _curve(name: str, rows: Any) -> _core.MeasuredCurve:
-    table = np.asarray(rows, dtype=np.float64)
+    table = np.asarray(_arrays.numbers(name, rows), dtype=np.float64)
     if table.ndim != 2 or table.shape[1] not in (2, 3):
         raise ValueError(
             f"{name}: rows of head_dim, value and perhaps standard error wanted, the shape is {table.shape}"
@@ -244,16 +283,18 @@ def _curve(name: str, rows: Any) -> _core.MeasuredCurve:
 
 def _bias(bias: BiasProfile) -> tuple[str, list[float], _core.MeasuredCurve]:
     none = _core.MeasuredCurve(_NO_CURVE, _NO_CURVE, _NO_CURVE)
+    if not isinstance(bias, (tuple, list)) or not bias:
+        raise TypeError(f"bias: a tuple such as ('exponential', A0, g) wanted, not {type(bias).__name__}")
     profile, values = bias[0], bias[1:]
-    if profile == "table" and len(values) == 1:
+    if isinstance(profile, str) and profile == "table" and len(values) == 1:
         return "table", [], _curve("bias", values[0])
     lengths = {"exponential": (2,), "polynomial": (2,), "finite": (1, 2)}
-    if profile not in lengths or len(values) not in lengths[profile]:
+    if not isinstance(profile, str) or profile not in lengths or len(values) not in lengths[profile]:
         raise ValueError(
             f"bias: {bias!r} is none of ('exponential', A0, g), ('polynomial', A0, s), ('finite', dimension[, A0]), "
             "('table', rows)"
         )
-    numbers = [float(value) for value in values]  # type: ignore[arg-type]
+    numbers = [_arrays.number("bias", value) for value in values]
     return profile, numbers if len(numbers) == 2 else [numbers[0], 1.0], none
 
 
@@ -266,9 +307,9 @@ def _correlation(rho: Any, d_model: int | None) -> tuple[str, float, _core.Measu
             raise ValueError(f"rho: must be 'orthogonal', 'frame', a number or rows, it is {rho!r}")
         if d_model is None:
             raise ValueError("rho: 'frame' needs d_model, the dimension of the inputs")
-        return "frame", float(d_model), none
-    if isinstance(rho, (int, float)):
-        return "common", float(rho), none
+        return "frame", _arrays.number("d_model", d_model), none
+    if np.ndim(rho) == 0:
+        return "common", _arrays.number("rho", rho), none
     return "table", 0.0, _curve("rho", rho)
 
 
