@@ -163,7 +163,7 @@ std::string growth_words(const BiasProfile& bias, bool is_fixed) {
 }
 
 /// Of the variance (1 + rho (H - 1)) / H the shared part is the larger one.
-bool mostly_shared(double rho, double n_heads) { return rho * (n_heads - 1.0) >= 1.0; }
+bool mostly_shared(double rho, double n_heads) { return rho >= 1.0 || rho * (n_heads - 1.0) >= 1.0; }
 
 }  // namespace
 

@@ -172,6 +172,14 @@ TEST(Scaling, SlopesAreThoseOfTheOptimumWhereTheClosedFormIsALimit) {
   expect(options, 1.9122, 0.9556);
 }
 
+TEST(Scaling, OfOneHeadManyTimesTheBudgetIsNoPartOfTheLaw) {
+  LawOptions options = published(1e5);
+  options.correlation = CommonCorrelation{1.0};
+  const Scaling found = scaling(ErrorLaw(options), 8);
+  EXPECT_EQ(found.regime.name, "exponential_fixed_correlated");
+  EXPECT_EQ(found.closed_form->pair.head_dim, 8.0);  // 14.0 without the budget
+}
+
 TEST(Scaling, RegimesChangeTheLaw) {
   LawOptions options = published(1e5);
   const auto found = [&] { return scaling(ErrorLaw(options), 512); };
