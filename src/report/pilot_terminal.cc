@@ -67,7 +67,7 @@ void write_plan(std::ostream& out, const estimator::PilotPlan& plan, const Termi
   write_entry(out, fmt::format("n {:.6g}", plan.n), best_text(plan), style);
   write_entry(out, "near-ties", near_ties_text(plan.allocation, "one standard error of the difference"),
               style);
-  write_notes(out, plan.allocation, style);
+  write_plan_notes(out, plan.allocation, style);
 }
 
 /// Over draws of the projections; without an error where every draw is the same.

@@ -100,7 +100,7 @@ void write_budget(std::ostream& out, const plan::PairRules& rules, const Termina
                 style);
 }
 
-void write_notes(std::ostream& out, const plan::Allocation& found, const TerminalStyle& style) {
+void write_plan_notes(std::ostream& out, const plan::Allocation& found, const TerminalStyle& style) {
   for (const std::string& note : found.notes) write_entry(out, "note", note, style);
 }
 

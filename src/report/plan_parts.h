@@ -25,7 +25,7 @@ std::string continuous_text(const plan::ContinuousPair& pair);
 std::string slope_text(const plan::Slope& slope, const char* over);
 
 /// What speaks against believing the best pair.
-void write_notes(std::ostream& out, const plan::Allocation& found, const TerminalStyle& style);
+void write_plan_notes(std::ostream& out, const plan::Allocation& found, const TerminalStyle& style);
 /// The correlation of two heads, "-" where there is one.
 std::string rho_text(const plan::PlanPoint& point);
 

@@ -84,7 +84,7 @@ void write_answer(std::ostream& out, const plan::Allocation& found, const Termin
               style);
   const std::string margin = found.has_standard_error ? "one standard error of the difference" : "1 %";
   write_entry(out, "near-ties", near_ties_text(found, margin), style);
-  write_notes(out, found, style);
+  write_plan_notes(out, found, style);
   write_entry(out, "range", range_text(found), style);
   if (!found.out_of_reach.empty())
     write_entry(out, "left out",
