@@ -213,6 +213,33 @@ def torch_tiles(torch: Any, at: Array, x: Array, y: Array) -> Any:
     return work
 
 
+def numba_pairs(threads: int) -> Any | None:
+    """run(at, x, y): one pass over the keys for every query, compiled."""
+    numba = installed("numba")
+    if numba is None:
+        return None
+    numba.set_num_threads(threads)
+    factor = np.float32(-0.5 / BANDWIDTH**2)
+
+    @numba.njit(parallel=True, fastmath=True)  # type: ignore[untyped-decorator]
+    def run(at: Array, x: Array, y: Array) -> Array:
+        out = np.empty(at.shape[0], np.float32)
+        for q in numba.prange(at.shape[0]):
+            total, weighted = np.float32(0), np.float32(0)
+            for i in range(x.shape[0]):
+                square = np.float32(0)
+                for j in range(x.shape[1]):
+                    off = at[q, j] - x[i, j]
+                    square += off * off
+                w = np.exp(factor * square)
+                total += w
+                weighted += w * y[i]
+            out[q] = weighted / total
+        return out
+
+    return run
+
+
 def keops(torch: Any, at: Array, x: Array, y: Array) -> Any | None:
     if installed("pykeops.torch") is None or torch is None:
         return None
@@ -249,6 +276,9 @@ def nw_section(folder: Path, n: int, m: int, threads: int, rounds: int, share: f
         entries.append(Entry("torch, reused tile", torch_tiles(torch, part, x, y), share=part_share))
     tile = np.empty((TILE, n), np.float32)
     entries.append(Entry("numpy, reused tile", lambda: numpy_tiles(part, x, y, np.exp, tile), share=part_share))
+    compiled = numba_pairs(threads)
+    if compiled is not None:
+        entries.append(Entry("numba, parallel and fast math", lambda: compiled(part, x, y), share=part_share))
     lazy = keops(torch, part, x, y)
     if lazy is not None:
         entries.append(Entry("KeOps", lazy, share=part_share))

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
+from turns import installed
 
 Array = npt.NDArray[np.float64]
 
@@ -54,9 +55,31 @@ def run(program: Path, *arguments: object) -> dict[str, Any]:
     return result
 
 
-def one_evaluation(program: Path, path: str, data: Array, threads: int) -> None:
+def statsmodels_loo() -> Any | None:
+    """The same criterion as statsmodels computes it, or None where it is not installed."""
+    module = installed("statsmodels.nonparametric.kernel_regression")
+    if module is None:
+        return None
+
+    def loo(data: Array, bandwidth: Array) -> float:
+        x, y = data[:, :-1], data[:, -1]
+        model = module.KernelReg(y, x, "c" * x.shape[1], reg_type="lc", bw=bandwidth)
+        return float(np.squeeze(model.cv_loo(bandwidth, model._est_loc_constant)))
+
+    return loo
+
+
+def one_evaluation(program: Path, path: str, data: Array, threads: int, peer: Any | None) -> None:
     bandwidth = np.array([0.3, 0.3, 1.0, 1.0])
     ours, theirs = [], []
+    if peer is not None:
+        start = time.perf_counter()
+        with threadpool_limits(threads):
+            value = peer(data, bandwidth)
+        seconds = time.perf_counter() - start
+        mine = run(program, "scores", path, *bandwidth, threads)
+        np.testing.assert_allclose(mine["loo"], value, rtol=1e-9)
+        print(f"  statsmodels {seconds:.1f} s, {seconds / mine['seconds']:.0f} times ours at that moment")
     for _ in range(5):
         mine = run(program, "scores", path, *bandwidth, threads)
         ours.append(mine["seconds"])
@@ -91,13 +114,14 @@ def main() -> None:
     parser.add_argument("--nelder-mead-rows", type=int, default=1000)
     options = parser.parse_args()
     program = options.bin / "bench_selection"
+    peer = statsmodels_loo()
     with tempfile.TemporaryDirectory() as folder:
         path, small_path = f"{folder}/xy.npy", f"{folder}/small.npy"
         data, small = table(options.rows), table(options.nelder_mead_rows)
         np.save(path, data)
         np.save(small_path, small)
         for threads in (1, 2):
-            one_evaluation(program, path, data, threads)
+            one_evaluation(program, path, data, threads, peer)
         for starts in (1, 5):
             mine = run(program, "select", path, starts, 2)
             print(
