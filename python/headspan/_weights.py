@@ -46,7 +46,7 @@ def decompose_predictions(
         _arrays.vector("truth", truth),
         _arrays.integer("n_bootstrap", n_bootstrap, 0, 2**31 - 1),
         _arrays.integer("n_folds", n_folds, 2, 2**31 - 1),
-        _arrays.integer("seed", seed, 0, 2**64 - 1),
+        _arrays.seed_number(seed),
         None if greatest_norm2 is None else float(greatest_norm2),
         _arrays.thread_count(threads),
     )

@@ -87,35 +87,26 @@ Vector parameters_at(Family family, double decay, double alpha) {
   }
 }
 
-/// A value, and how far rounding may move it.
-struct Rounded {
-  double value = 0.0, error = 0.0;
-};
-
 struct Best {
-  double at = 0.0;
-  Rounded value;
+  double at = 0.0, value = 0.0;
 };
 
 /// The least value over `candidates` in order, refined between the neighbours of the best one. What is less
-/// by no more than rounding is no better than the preferred candidate, nor than one that stands before it.
+/// by no more than `rounding` at a candidate is no better than the preferred one, nor than one before it.
 Best least(const std::vector<double>& candidates, std::size_t preferred,
-           const std::function<Rounded(double)>& value) {
-  std::vector<Rounded> values;
+           const std::function<double(double)>& value, const std::function<double(double)>& rounding) {
+  std::vector<double> values;
   for (const double candidate : candidates) values.push_back(value(candidate));
-  const Rounded& lowest = *std::min_element(
-      values.begin(), values.end(), [](const Rounded& x, const Rounded& y) { return x.value < y.value; });
-  const double bound = lowest.value + lowest.error;
-  const auto is_least = [&](const Rounded& v) { return v.value <= bound; };
-  if (is_least(values[preferred])) return {candidates[preferred], values[preferred]};
-  const auto i =
-      static_cast<std::size_t>(std::find_if(values.begin(), values.end(), is_least) - values.begin());
+  const auto lowest =
+      static_cast<std::size_t>(std::min_element(values.begin(), values.end()) - values.begin());
+  const double bound = values[lowest] + rounding(candidates[lowest]);
+  if (values[preferred] <= bound) return {candidates[preferred], values[preferred]};
+  const auto i = static_cast<std::size_t>(
+      std::find_if(values.begin(), values.end(), [&](double v) { return v <= bound; }) - values.begin());
   const double low = candidates[i == 0 ? 0 : i - 1],
                high = candidates[std::min(i + 1, candidates.size() - 1)];
-  const auto [at, found] =
-      boost::math::tools::brent_find_minima([&](double x) { return value(x).value; }, low, high, kSearchBits);
-  if (found < values[i].value - values[i].error) return {at, value(at)};
-  return {candidates[i], values[i]};
+  const auto [at, found] = boost::math::tools::brent_find_minima(value, low, high, kSearchBits);
+  return found < values[i] - rounding(candidates[i]) ? Best{at, found} : Best{candidates[i], values[i]};
 }
 
 std::vector<double> decays() {
@@ -140,17 +131,25 @@ struct Fitted {
 Fitted fitted(MatrixView m, Family family) {
   const std::vector<double> candidates = decays();
   const Matrix sizes = m.cwiseAbs();
+  const auto weights_at = [&](double decay, double alpha) {
+    return family_weights(family, m.rows(), parameters_at(family, decay, alpha));
+  };
+  const auto rounding = [&](double decay, double alpha) {
+    return kTie * risk(sizes, weights_at(decay, alpha));
+  };
   const auto at_alpha = [&](double alpha) {
     // Rather equal weights than others that are no better.
-    return least(candidates, 0, [&](double decay) {
-      const Vector weights = family_weights(family, m.rows(), parameters_at(family, decay, alpha));
-      return Rounded{risk(m, weights), kTie * risk(sizes, weights)};
-    });
+    return least(
+        candidates, 0, [&](double decay) { return risk(m, weights_at(decay, alpha)); },
+        [&](double decay) { return rounding(decay, alpha); });
   };
   Fitted out;
   if (family == Family::sub_exponential) {
     const std::vector<double> tried = alphas();
-    out.alpha = least(tried, tried.size() / 2, [&](double alpha) { return at_alpha(alpha).value; }).at;
+    out.alpha = least(
+                    tried, tried.size() / 2, [&](double alpha) { return at_alpha(alpha).value; },
+                    [&](double alpha) { return rounding(at_alpha(alpha).at, alpha); })
+                    .at;
     out.at_edge = out.alpha <= kLeastAlpha || out.alpha >= kMostAlpha;
   }
   out.decay = at_alpha(out.alpha).at;

@@ -54,8 +54,7 @@ std::string doubt_text(const ensemble::Doubt& doubt) {
   if (doubt.reason == "error") return "Its squared error is over a hundred times that of the middle member";
   if (doubt.reason == "labels") return "Its values are whole numbers that never repeat, as row numbers are";
   return "Its values are whole numbers, each as often as the others, as numbers of training sets "
-         "(--replicate) "
-         "or points (--point) are";
+         "(--replicate) or points (--point) are";
 }
 
 void write_subject(std::ostream& out, const DecomposeReport& report, const TerminalStyle& style) {
